@@ -325,7 +325,7 @@ func (d *diff) rrsets() (n int) {
 
 func (d *diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// Apply is the content state after the changes (S6.4).
+// apply is the content state after the changes (S6.4).
 func (d *diff) apply(state sethash.State) (sethash.State, error) {
 	return StateAfter(state, d.removed, d.added, d.ttls)
 }

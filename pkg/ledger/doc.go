@@ -8,7 +8,7 @@
 //
 // This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (Seam, Records, Zones, Delegations,
 // Set), decides ahead (Preview, EarlyRecord), and tells views and budgets what is written (Follow, FollowSizes). What it does it does
-// by the rooms below, each of which knows those to its left alone:
+// by the rooms below, each of which knows those above it alone:
 //
 //	layout    where keys stand, and how values are encoded
 //	etcd      operations, ranges and watches of any key

@@ -37,8 +37,8 @@ type Config struct {
 	// Deliveries stand in etcd like this. What the zero value stands for: there are none,
 	// and no journal is kept for them.
 	Deliveries objects.ObjectCodec
-	// JournalSteps kept for each zone; 0: journalSteps. Where steps are longer than
-	// longStep, fewer are: see journalOctets; where a provider has yet to hear of them, more.
+	// JournalSteps kept for each zone; 0: journal.JournalSteps. Where steps are long,
+	// fewer are, by journal.JournalOctets; where a provider has yet to hear of them, more.
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
 	// and a view that name none; nil: none does. Every write of content asks it, so it answers
@@ -61,14 +61,14 @@ type Config struct {
 	// dropGuards leaves out compares of a kind: the controls of the race tests,
 	// which must then find the damage.
 	dropGuards string
-	// slowCommit is slowCommit, for tests.
+	// slowCommit is commit.SlowCommit, for tests.
 	slowCommit time.Duration
-	// journalOctets is journalOctets, for tests.
+	// journalOctets is journal.JournalOctets, for tests.
 	journalOctets int
-	// serialsEvery is serialsEvery and maxLeftBy maxLeftBy, for tests.
+	// serialsEvery is outbox.SerialsEvery and maxLeftBy outbox.MaxLeftBy, for tests.
 	serialsEvery time.Duration
 	maxLeftBy    int
-	// usageEvery is usageEvery, for tests.
+	// usageEvery is outbox.UsageEvery, for tests.
 	usageEvery time.Duration
 	// migrations is migrations, olderEnd olderEnd and lockSeconds lockSeconds, for tests.
 	migrations  []migration

@@ -183,7 +183,7 @@ type migrating struct {
 }
 
 // leaveOut passes over an object that cannot be read, which stops no server from its
-// start, as it stops no cascade (damaged.go). More than maxDamaged in one migration are no
+// start, as it stops no cascade (outbox/damaged.go). More than outbox.MaxDamaged in one migration are no
 // damage: the encryption configuration is another one.
 func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
 	if err == nil {

@@ -28,7 +28,7 @@ const (
 // into zones and that are refused now (S5.9), and about no others: what
 // stands by rules that are stricter now keeps its place. What is delivered of a zone
 // changes once, when all of them have left it (S7.2). What cannot be read stops no
-// server from its start, as it stops no cascade (damaged.go). A later version that refuses more
+// server from its start, as it stops no cascade (outbox/damaged.go). A later version that refuses more
 // lists it again, under another number, and has fsck know that one.
 func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated

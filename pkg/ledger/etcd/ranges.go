@@ -104,7 +104,7 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	return ctx.Err()
 }
 
-// EachPage is each, page by page.
+// EachPage is Each, page by page.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
@@ -132,7 +132,7 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 // writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first purgePage keys from one key to another, and says from which on there may be more. The next page begins
+// DeletePage deletes the first PurgePage keys from one key to another, and says from which on there may be more. The next page begins
 // there, not where this one did: etcd goes through keys that are gone until it has compacted them.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())

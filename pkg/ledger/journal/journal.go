@@ -29,11 +29,11 @@ import (
 // The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from the records,
 // so for these two it need not stay. But a provider that cannot list what it has is told by the journal which RRsets it has to
 // remove (S8.2), and nothing else has them. So the steps that some Delivery has not confirmed stay, up to keptOctets, and of all
-// others little, or the changes of many zones would fill etcd: journalSteps of a zone, and where steps are longer than longStep
-// journalOctets of them. One record makes as many steps as its writer likes, of up to some 200 KiB.
+// others little, or the changes of many zones would fill etcd: JournalSteps of a zone, and where steps are longer than longStep
+// JournalOctets of them. One record makes as many steps as its writer likes, of up to some 200 KiB.
 //
-// No write trims. Beside the writes, each time that a server has written half of journalSteps it leaves so many, and each time that it
-// has written journalOctets of long ones, or for a Delivery a quarter of keptOctets, it weighs what is there. Just before there are half
+// No write trims. Beside the writes, each time that a server has written half of JournalSteps it leaves so many, and each time that it
+// has written JournalOctets of long ones, or for a Delivery a quarter of keptOctets, it weighs what is there. Just before there are half
 // as many more, or twice as many octets, and as many again for each further server that writes. The oldest go first, so that a journal
 // never has a gap.
 const (
@@ -43,7 +43,7 @@ const (
 	// trimPage steps are read at once, some megabytes of the longest, and more where they are short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// entryOctets for each entry of a zone, and twice journalOctets at least, are kept of steps that a provider has yet to hear of.
+	// entryOctets for each entry of a zone, and twice JournalOctets at least, are kept of steps that a provider has yet to hear of.
 	// A Record of one entry is counted for some forty times as much (S9.1), and one of as many values as there may be for a third, so
 	// that a tenant's journals are bounded as its records and zones are.
 	entryOctets = 64
@@ -71,7 +71,7 @@ type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps and octets are how much is kept of each.
+	// KeptSteps and Octets are how much is kept of each: JournalSteps and JournalOctets, but in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string)
@@ -127,7 +127,8 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, steps, octe
 }
 
 // trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and of all that so
-// many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs no step before
+// many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two
+// servers may do it at once. A Delivery that is made after they were read needs no step before
 // the serial that the zone has by then, and the others need fewer as time goes.
 func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -339,7 +340,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is stepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
+// journalFrom is StepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {

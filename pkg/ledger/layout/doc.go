@@ -23,7 +23,7 @@
 //	deletions/<uid>/                      law.Deletions         contents of the last ten minutes (S7.5)
 //	deleted/<uid>/<owner>                 law.Deleted           which of their RRsets went
 //	journal/<uid>/<step>                  content.Transaction   what changed, by steps
-//	condensed/<uid>/                      ledger.Condensed      the oldest steps of a held zone, as one
+//	condensed/<uid>/                      journal.Condensed     the oldest steps of a held zone, as one
 //	orphans/<view>/<fqdn>/<letter>/<ns>/<object>,
 //	orphans/@ref/<ns>/<zone>/<letter>/…   Waiter                an object that no zone has adopted
 //	outbox/<id>                           law.Work              what a write owes to other objects (I4)

@@ -330,7 +330,7 @@ func (k Keys) ParseOwner(room, key string) (zone string, owner name.Rel, err err
 }
 
 // What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a zone whose
-// changes are small. What a zone's journal may take at most is bounded by journalSteps and journalOctets.
+// changes are small. What a zone's journal may take at most is bounded by JournalSteps and JournalOctets of package journal.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10

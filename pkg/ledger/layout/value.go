@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays one
+// Encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays one
 // octet, and is not six.
 func Encode(v any) []byte {
 	b, err := encodePlain(v)
