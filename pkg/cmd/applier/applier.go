@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -226,9 +227,10 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 	return namespace, nil
 }
 
-var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\]`)
+// itemPath is an item as the server names it, with the name of its Record.
+var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\](?: \([^()]*\))?`)
 
-// located says of a refusal in which file each item stands.
+// located says of a refusal in which file each item stands, and of a conflict of field managers how it is solved.
 func located(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -241,6 +243,9 @@ func located(err error, from []place) error {
 		}
 		return from[i].where
 	})
+	if d := status.Status().Details; d != nil && slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
+		text += "; --force-conflicts takes the fields that other managers have, or leave them out of the file"
+	}
 	return errors.New(text)
 }
 
