@@ -316,7 +316,7 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 	case served:
 		status, reason, message = "True", v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass
 	default:
-		message = "no class is in force; the zone is not yet delegated, servable, settled and withdrawn from the classes that had it"
+		message = "no class is in force; the zone is not served yet: its conditions Delegated, Servable and Settled say why, or a class that had it has yet to withdraw it"
 	}
 	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }

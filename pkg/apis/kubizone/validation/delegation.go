@@ -66,7 +66,7 @@ func delegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
 	path = specPath.Child("namespaces")
 	switch n := len(spec.Namespaces); {
 	case n == 0:
-		errs = append(errs, field.Required(path, "the namespaces the rule holds for: a Delegation for every namespace is none, a rule in spec.delegations of the Zone is (S4.2)"))
+		errs = append(errs, field.Required(path, "name the namespaces that the rule is for; a rule for every namespace is an element of spec.delegations of the Zone (S4.2)"))
 	case n > MaxDelegationNamespaces:
 		errs = append(errs, field.TooMany(path, n, MaxDelegationNamespaces))
 	default:

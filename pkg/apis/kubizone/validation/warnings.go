@@ -118,7 +118,7 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if len(zone.Spec.Delegations) == 0 {
-		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone, also not from its own namespace; for the Records of its own namespace add the rule `+
+		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by Delegations (S4.8), also not from its own namespace; for the Records of its own namespace add the rule `+
 			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`, zone.Namespace))
 	}
 	return bounded(warnings)
