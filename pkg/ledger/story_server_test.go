@@ -1,0 +1,187 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// actor is a server whose writes can be held and that can die.
+type actor struct {
+	*store.Server
+	name  string
+	gate  stopper
+	line  line
+	known namespaces
+	ctx   context.Context
+	end   context.CancelFunc
+	stop  func() // of what it carries out; nil: it does not
+	lost  int64  // conflicts that are shown
+}
+
+func (w *world) serve(name, drop string) {
+	a := &actor{name: name}
+	a.gate.ended = make(chan struct{})
+	w.st.T = w.t
+	a.Server = w.st.Server(a.known.config, ledger.DropGuards(drop), func(c *ledger.Config) {
+		c.Now = func() time.Time { return time.Unix(w.now.Load(), 0).UTC() }
+		c.Fault = a.gate.pass
+		a.line.KV, c.Client.KV = c.Client.KV, &a.line
+	})
+	a.ctx, a.end = context.WithCancel(a.Ctx)
+	w.servers[name] = a
+}
+
+// die ends all that the server does, whatever that is waiting for.
+func (a *actor) die() {
+	a.line.set("mute for ever")
+	a.gate.kill()
+	a.end()
+	if a.stop != nil {
+		a.stop()
+		a.stop = nil
+	}
+}
+
+// stopper is the fault function of a server: it holds what comes to one point, or ends what comes to any once the server is dead.
+type stopper struct {
+	mu    sync.Mutex
+	point string
+	stays int // how many it holds
+	here  int // those of them that were not told of
+	open  chan struct{}
+	dead  bool
+	ended chan struct{} // closed when it is dead
+	left  int           // points until it dies by itself; 0: it does not
+	died  string        // at which point
+}
+
+func (g *stopper) pass(point string) {
+	g.mu.Lock()
+	if g.left > 0 {
+		if g.left--; g.left == 0 {
+			g.died = point
+			g.endLocked()
+		}
+	}
+	open := g.open
+	if point != g.point || g.dead {
+		open = nil
+	} else {
+		g.stays, g.here = g.stays+1, g.here+1
+	}
+	g.mu.Unlock()
+	if open != nil {
+		<-open
+	}
+	if g.isDead() {
+		runtime.Goexit()
+	}
+}
+
+func (g *stopper) hold(point string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open != nil {
+		close(g.open)
+	}
+	g.point, g.open, g.stays, g.here = point, make(chan struct{}), 0, 0
+}
+
+// takes: something has come to the point since it was asked last.
+func (g *stopper) takes() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	came := g.here > 0
+	g.here = 0
+	return came
+}
+
+// holds: something stays at the point, so that what waits behind it does.
+func (g *stopper) holds() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stays > 0
+}
+
+func (g *stopper) kill() {
+	g.mu.Lock()
+	g.endLocked()
+	g.mu.Unlock()
+	g.hold("")
+}
+
+func (g *stopper) endLocked() {
+	if !g.dead {
+		g.dead = true
+		close(g.ended)
+	}
+}
+
+func (g *stopper) isDead() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dead
+}
+
+// line is a server's connection to etcd, as it concerns transactions that write.
+type line struct {
+	clientv3.KV
+	state atomic.Value
+}
+
+func (l *line) set(state string) { l.state.Store(state) }
+
+func (l *line) Txn(ctx context.Context) clientv3.Txn { return lineTxn{l.KV.Txn(ctx), l, false} }
+
+type lineTxn struct {
+	clientv3.Txn
+	l      *line
+	writes bool
+}
+
+func (t lineTxn) If(cs ...clientv3.Cmp) clientv3.Txn { return lineTxn{t.Txn.If(cs...), t.l, t.writes} }
+func (t lineTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	writes := slices.ContainsFunc(ops, func(op clientv3.Op) bool { return op.IsPut() || op.IsDelete() })
+	return lineTxn{t.Txn.Then(ops...), t.l, writes}
+}
+func (t lineTxn) Else(ops ...clientv3.Op) clientv3.Txn {
+	return lineTxn{t.Txn.Else(ops...), t.l, t.writes}
+}
+
+func (t lineTxn) Commit() (*clientv3.TxnResponse, error) {
+	state, _ := t.l.state.Load().(string)
+	if t.writes {
+		switch state {
+		case "full":
+			return nil, rpctypes.ErrNoSpace
+		case "refuses":
+			return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "nothing was written"}}
+		case "mute for ever":
+			return nil, rpctypes.ErrTimeout
+		case "mute":
+			t.l.set("ok")
+			return nil, rpctypes.ErrTimeout
+		case "deaf":
+			t.l.set("ok")
+			_, _ = t.Txn.Commit()
+			return nil, rpctypes.ErrTimeout
+		}
+	}
+	return t.Txn.Commit()
+}
