@@ -29,14 +29,14 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	held       func(*v1alpha1.Zone) // Config.Held
+	held       func(*v1alpha1.Zone) // ledger.Config.Held
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // writes of content that were asked for
 	Usage      usage
 	wake       chan struct{}
 
-	// Both are guarded by Memory.Mu. works are outbox items of this process, not yet taken up.
+	// Both are guarded by Memory.Mu. works are outbox items of this process that it has yet to carry out.
 	queues map[string]*queue // by zone key
 	works  map[string]bool
 }
@@ -54,14 +54,14 @@ type Write struct {
 	Resource, Namespace, Name string
 	Key                       string
 	Expected                  int64
-	// Was is the zone at that revision where key is a zone's, nil while it is made.
+	// Was is the zone at that revision where Key is a zone's, nil while it is made.
 	Was *v1alpha1.Zone
-	// Guess: see session.guess. flat: zones at names of more than flatName labels
+	// Guess: see facts.Session.Guess. flat: zones at names of more than facts.FlatName labels
 	// are guarded by ranges.
 	Guess, flat bool
 	// Ask runs the law.
 	Ask func(*law.Seen) law.Outcome
-	// Primary is the operation on key under a plan, nil for none. When key is a
+	// Primary is the operation on Key under a plan, nil for none. When Key is a
 	// zone it also returns the object as it will stand (nil: gone).
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also are further operations and compares of the same transaction.

@@ -19,13 +19,13 @@ type Item struct {
 	Mod  int64
 }
 
-// ErrThrough: another server finished the work meanwhile; errElsewhere: one carries it out.
+// ErrThrough: another server finished the work meanwhile; ErrElsewhere: one carries it out.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race; errThrough when it is gone.
+// Refresh reads the item again after a lost race; ErrThrough when it is gone.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {

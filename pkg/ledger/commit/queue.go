@@ -133,8 +133,8 @@ type request struct {
 // order is of writes of which none goes in once one before it has not.
 type order struct{ broken atomic.Bool }
 
-// Answer to a request: an outcome, or what the write needs first. locks are those of zones that its plan changes too;
-// later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write may be committed all the same.
+// Answer to a request: an outcome, or what the write needs first. Locks are those of zones that its plan changes too;
+// Later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write may be committed all the same.
 type Answer struct {
 	Out    Outcome
 	Err    error
@@ -267,7 +267,7 @@ func (com *Committer) resign(ctx context.Context, h *queue) {
 	}
 }
 
-// committer carries one batch after the other, beginning with one for which it has the lock, until no write waits.
+// commitQueue carries one batch after the other, beginning with one for which it has the lock, until no write waits.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*request) {
 	for {
 		if len(batch) == 0 {

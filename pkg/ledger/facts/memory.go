@@ -71,7 +71,7 @@ func (mem *Memory) Suspect(s *Session) {
 type Stats struct {
 	// Transactions sent, and those whose guards did not hold.
 	Transactions, Conflicts atomic.Int64
-	// Batches are transactions that decided several records (batch.go).
+	// Batches are transactions that decided several records (package commit).
 	Batches atomic.Int64
 	// Reads are transactions that only fetched facts.
 	Reads atomic.Int64
@@ -108,7 +108,7 @@ type Config struct {
 	Layout                      layout.Keys
 	Zones, Records, Delegations objects.ObjectCodec
 	Now                         func() time.Time
-	OnFault                     func(point string) // Config.Fault
+	OnFault                     func(point string) // ledger.Config.Fault
 	DropGuards                  string
 }
 
@@ -148,7 +148,7 @@ type Head struct {
 	gone int64
 }
 
-// maxFacts bounds what a head remembers, remembers how long after the last write; maxHeads
+// maxFacts bounds what a head remembers, Remembers for how long after it noted a fact last; MaxHeads
 // how many zones are remembered.
 const (
 	Remembers = time.Minute

@@ -149,7 +149,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved: the zone that a batch is decided on has moved, so all of it is decided anew.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide runs the law until it has what it asks for. errMoved: no facts go
+// Decide runs the law until it has what it asks for. ErrMoved: no facts go
 // together with what was asked.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
@@ -298,7 +298,7 @@ func (s *Session) lookUp(k law.Key) bool {
 }
 
 // guessEmpty takes it that nothing is at or below a new name, and has that compared. Where something is known to be, or is being written there, and
-// below an apex, where mostly something is, the range is read. The caller holds mem.mu.
+// below an apex, where mostly something is, the range is read. The caller holds mem.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -407,7 +407,7 @@ func (s *Session) find(ctx context.Context, need []law.Key) error {
 // deepName is the number of labels above which the zones at a name's ancestors
 // are read and guarded as one range: a name may have 127 labels, and one compare
 // for each would not fit into a transaction. Where a decision looks at several
-// such names, or at those of many name servers, it is made again with flatName.
+// such names, or at those of many name servers, it is made again with FlatName.
 const (
 	deepName = 40
 	FlatName = 6

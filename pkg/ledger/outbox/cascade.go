@@ -36,7 +36,7 @@ type Outbox struct {
 	jr     *journal.Journal
 	com    *commit.Committer
 	placer *objects.Placer
-	// terminating and released are those of Config.
+	// terminating and released are those of ledger.Config.
 	terminating              func(namespace string) bool
 	released                 func(*v1alpha1.Record)
 	serialsEvery, usageEvery time.Duration
@@ -334,7 +334,7 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// tell hands each record that the work has released to Config.Released. After a crash the server that
+// tell hands each record that the work has released to ledger.Config.Released. After a crash the server that
 // carries the work out hands them over again.
 func (box *Outbox) tell(ctx context.Context, s *standing) error {
 	if box.released == nil {

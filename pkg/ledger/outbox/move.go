@@ -60,7 +60,7 @@ func (box *Outbox) ArriveNow(ctx context.Context, move *law.Work, out commit.Out
 
 // arrive takes a moving record into its zone and consumes the item, in one
 // transaction. What has another place by now, or is gone, gives up the place that
-// was reserved. errThrough: the item is gone.
+// was reserved. commit.ErrThrough: the item is gone.
 func (box *Outbox) arrive(ctx context.Context, s *standing) error {
 	m := s.Work.Move
 	item := box.mem.Layout.Outbox(s.Work.ID)

@@ -47,7 +47,7 @@ type forgettable struct {
 // sweepSerials forgets serials that no secondary can remember (S6.5). What is counted is
 // the time that servers ran, which no clock moves: one that is ahead by a year for a
 // minute would forget all of them, and a zone made again after it is right would begin
-// behind what its secondaries have. The first server that kept a serial for keepsFor takes
+// behind what its secondaries have. The first server that kept a serial for KeepsFor takes
 // that off what is left, and the others begin anew at its revision: together they never
 // count more than went by, and less where servers end sooner.
 func (box *Outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {

@@ -22,7 +22,7 @@ import (
 )
 
 // A cascade decides records one after the other, each on what the last one left, and hands many at once to the zone's queue, where they
-// go in as the writes of its clients do (batch.go), in order.
+// go in as the writes of its clients do (package commit), in order.
 //
 // Order is S2.7's. What leaves one zone for another does so before the records that
 // wait with it are decided, then all of these come in in order: so which comes first
@@ -46,7 +46,7 @@ type step struct {
 	done, moves bool
 }
 
-// stepOf is the write of a record that is decided anew (S2.5). Error: errDamaged.
+// stepOf is the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
 func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // A Delegation says how many Records its namespaces have in its zone (S4.8). What a write of a Record changes of that is in its key of
 // counts/ at once; the Delegations say so when they are swept, so that a record's write costs no other object, and a Delegation is written
-// once in usageEvery at most, whatever its namespaces write.
+// once in UsageEvery at most, whatever its namespaces write.
 
 const (
 	// UsageEvery is how often Delegations are swept.
