@@ -244,10 +244,10 @@ func (t *Set) misfit(w *SetWrite) error {
 		if w.decided() && w.After != nil {
 			return nil
 		}
-		return w.Refuse(field.NewPath("status", "zoneRef"), "is in no zone, and a change set is of Records of one zone: write it by itself")
+		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in no zone, and a change set is of Records of one zone: change or delete it outside of the set")
 	}
 	if in := t.Writes[0].Object().Status.ZoneRef; t.opening == nil && in != nil && in.UID != w.Before.Status.ZoneRef.UID || t.opening != nil && string(w.Before.Status.ZoneRef.UID) != t.opening.UID {
-		return w.Refuse(field.NewPath("status", "zoneRef"), "is in another zone than others, and a change set is of Records of one zone%s: write it in another one", t.thatIs())
+		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in another zone than others, and a change set is of Records of one zone%s: write it in another one", t.thatIs())
 	}
 	return nil
 }
