@@ -204,9 +204,16 @@ func fieldsOf(of reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
+// readsThemselves are what readsItself has answered.
+var readsThemselves sync.Map
+
 // readsItself: a type with a form of its own, such as a time.
 func readsItself(of reflect.Type) bool {
-	return reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]())
+	known, ok := readsThemselves.Load(of)
+	if !ok {
+		known, _ = readsThemselves.LoadOrStore(of, reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]()))
+	}
+	return known.(bool)
 }
 
 // forms are what types that read themselves take.
@@ -236,8 +243,10 @@ func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorL
 	var wrong field.ErrorList
 	switch {
 	case readsItself(of):
-		text, err := json.Marshal(value)
-		if err == nil && json.Unmarshal(text, reflect.New(of).Interface()) != nil && forms[of] != "" {
+		if forms[of] == "" { // such as managedFields, which are long
+			return nil
+		}
+		if text, err := json.Marshal(value); err == nil && json.Unmarshal(text, reflect.New(of).Interface()) != nil {
 			return fault(forms[of])
 		}
 	case of.Kind() == reflect.Struct:
