@@ -60,11 +60,17 @@ func (a *attempt) run(ctx context.Context) {
 		var act action
 		*a.memory, act = next(*a.memory, &a.facts)
 		a.facts.settled = a.facts.settled || act.settled
-		a.logWait(act)
-		if !a.carryOut(ctx, act) {
+		if act.do == doWait {
+			a.logWait(act)
 			return
 		}
+		if !a.carryOut(ctx, act) {
+			break
+		}
 		a.facts.now = time.Now()
+	}
+	if m := a.memory; m.loaded && !a.facts.again {
+		a.logWait(action{until: m.wake(now), why: m.trouble(m.state.Ready.Message)})
 	}
 }
 
@@ -84,7 +90,7 @@ func (a *attempt) findSnapshot() {
 
 // logWait logs once what the delivery waits for.
 func (a *attempt) logWait(act action) {
-	if act.do != doWait || act.why == a.memory.why {
+	if act.why == a.memory.why {
 		return
 	}
 	a.memory.why = act.why

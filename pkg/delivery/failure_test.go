@@ -6,8 +6,10 @@ package delivery_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,6 +98,35 @@ func TestLoop_backoff(t *testing.T) {
 		}
 		if state := s.state(); state.Error != nil || state.Ready.Status != delivery.True || state.Intent != nil {
 			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// The log says once what a delivery waits for, in the words of Ready.
+func TestLoop_logsWhatItWaitsFor(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.worker.stop()
+		var log strings.Builder
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) {
+			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
+		s.start()
+		after(time.Hour)
+		s.fault(nil)
+		after(20 * time.Minute)
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
+		after(time.Minute)
+		s.worker.stop()
+		var whys []string
+		for line := range strings.Lines(log.String()) {
+			if _, waits, ok := strings.Cut(line, `msg="A delivery waits" uid=z class=main why=`); ok {
+				why, _, _ := strings.Cut(waits, " until=")
+				whys = append(whys, why)
+			}
+		}
+		if want := []string{`"it is on fire"`, `"everything in the class has confirmed the serial"`, `"the zone is paused"`}; !slices.Equal(whys, want) {
+			t.Errorf("%v, want %v:\n%s", whys, want, log.String())
 		}
 	})
 }
