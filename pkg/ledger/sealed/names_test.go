@@ -222,6 +222,35 @@ func TestInterval_endsBehindAKey(t *testing.T) {
 	}
 }
 
+// Promise 3: a range from behind one key that was read to behind a later one has what etcd has between them.
+func TestInterval_endsBehindAKeyOfTheNextPage(t *testing.T) {
+	s := newSeal(t, true)
+	type pair struct{ key, stored string }
+	var all []pair
+	for _, key := range randomKeys(60) {
+		if strings.HasPrefix(key, prefix+"names/@/") {
+			all = append(all, pair{key, seal(t, s, key)})
+		}
+	}
+	slices.SortFunc(all, func(x, y pair) int { return strings.Compare(x.stored, y.stored) })
+	for i := range all {
+		for j := i; j < len(all); j++ {
+			from, end, err := s.interval(all[i].key+"\x00", all[j].key+"\x00")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, x := range all {
+				if (x.stored >= from && x.stored < end) != (k > i && k <= j) {
+					t.Fatalf("%q behind %q to behind %q: [%q, %q)", x.key, all[i].key, all[j].key, from, end)
+				}
+			}
+		}
+	}
+	if len(all) < 10 {
+		t.Errorf("only %d keys", len(all))
+	}
+}
+
 // Promise 3: whatever means nothing in etcd's order is refused.
 func TestInterval_refusesWhatItCannotMean(t *testing.T) {
 	s := newSeal(t, true)

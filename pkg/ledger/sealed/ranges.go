@@ -14,7 +14,7 @@ import (
 //
 // Among labels etcd's order is not the caller's, so there a range may only be all
 // that begins with a key whose labels are ended, or what of that follows a key
-// read before, or ends behind one, which etcd's order then tells (paging). An end that
+// read before, or ends behind one, or both, which etcd's order then tells (paging). An end that
 // stands before any label is the same in both orders.
 func (s *Seal) interval(from, end string) (string, string, error) {
 	if end == "" {
@@ -27,6 +27,14 @@ func (s *Seal) interval(from, end string) (string, string, error) {
 		return from, end, nil
 	}
 	if read, behind := strings.CutSuffix(end, "\x00"); endInside && behind {
+		if before, follows := strings.CutSuffix(from, "\x00"); fromInside && follows { // what was read between them, in etcd's order
+			sealedBefore, err := s.sealKey(before)
+			if err != nil {
+				return "", "", err
+			}
+			sealed, err := s.sealKey(read)
+			return sealedBefore + "\x00", sealed + "\x00", err
+		}
 		if !s.whole(from) || !strings.HasPrefix(read, from) {
 			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range that ends behind a key begins with ended labels of that key", from, end)
 		}
