@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -81,7 +82,10 @@ func (l *Ledger) Stands(namespace, zone string) bool {
 	return l.mem.Stands(l.mem.Layout.Zone(namespace, zone))
 }
 func (l *Ledger) Forget(since time.Time) { l.mem.Forget(since) }
-func (l *Ledger) Doubted() int           { return l.mem.Doubted() }
+func (l *Ledger) Trimming(namespace, zone string) bool {
+	return l.com.Trimming(l.mem.Layout.Zone(namespace, zone))
+}
+func (l *Ledger) Doubted() int { return l.mem.Doubted() }
 
 func (l *Ledger) Knows(view, fqdn string) bool {
 	n, err := name.Parse(fqdn)
@@ -97,7 +101,7 @@ func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) 
 }
 
 func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
-	return l.jr.Condense(ctx, z, n)
+	return l.jr.Condense(ctx, z, math.MaxInt64, n)
 }
 
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
@@ -410,23 +411,28 @@ type ranges struct {
 	begin []string
 }
 
-func (r *ranges) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
-	if op.IsDelete() && len(op.RangeBytes()) > 0 {
-		r.mu.Lock()
-		r.begin = append(r.begin, string(op.KeyBytes()))
-		r.mu.Unlock()
+func (r *ranges) Txn(ctx context.Context) clientv3.Txn { return &rangesTxn{r.KV.Txn(ctx), r} }
+
+type rangesTxn struct {
+	clientv3.Txn
+	of *ranges
+}
+
+func (t *rangesTxn) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	t.Txn = t.Txn.If(cmps...)
+	return t
+}
+
+func (t *rangesTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	t.of.mu.Lock()
+	for _, op := range ops {
+		if op.IsDelete() && len(op.RangeBytes()) > 0 {
+			t.of.begin = append(t.of.begin, string(op.KeyBytes()))
+		}
 	}
-	return r.KV.Do(ctx, op)
-}
-
-func (r *ranges) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	out, err := r.Do(ctx, clientv3.OpGet(key, opts...))
-	return out.Get(), err
-}
-
-func (r *ranges) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
-	out, err := r.Do(ctx, clientv3.OpDelete(key, opts...))
-	return out.Del(), err
+	t.of.mu.Unlock()
+	t.Txn = t.Txn.Then(ops...)
+	return t
 }
 
 // below is how often a range began at each key below a prefix.
@@ -453,7 +459,10 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	uid := string(z.UID)
 	for i := range 40 {
 		store.Must(s.UpdateRecord(t.Context(), "team-b", "small", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
-		until(t, "the journal is trimmed", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= 8 })
+		until(t, "the journal is trimmed", func() bool {
+			keys, _ := journalOf(t, st, uid)
+			return len(keys) <= 8 && !s.Ledger.Trimming("infra", "example")
+		})
 	}
 	begins := seen.below(st.Prefix + "/ledger/journal/" + uid + "/")
 	for key, times := range begins {
@@ -465,6 +474,85 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 		t.Errorf("the journal was trimmed %d times", len(begins))
 	}
 	st.MustBeClean()
+}
+
+// A zone that ended and stands again counts its steps from the first on, under the uid that it had: its journal is trimmed as any (S3.4).
+func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.New(t)
+	const keep = 10
+	s := st.Server(func(c *ledger.Config) { c.JournalSteps = keep })
+	s.Run()
+	allow, none := kids(t, s, 0)
+	st.Settle()
+	uid := string(s.Zone("team-a", "kids").UID)
+	change := func(times int) (most int) {
+		for i := range times {
+			store.Must(s.UpdateRecord(t.Context(), "team-a", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
+			keys, _ := journalOf(t, st, uid)
+			most = max(most, len(keys))
+		}
+		return most
+	}
+	change(6 * keep)
+	rules(s, none)
+	store.Eventually(t, "it ended", func() bool { return !standing(s, "kids") })
+	st.Settle()
+	rules(s, allow)
+	store.Eventually(t, "it stands again", func() bool { return standing(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
+	st.Settle()
+	if most := change(4 * keep); most > 3*keep {
+		t.Errorf("there were %d keys, of which the steps of %d are kept", most, keep)
+	}
+	change(8 * keep)
+	st.Settle()
+	st.MustBeClean()
+	until(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+3 })
+}
+
+// A trim that stalls until its zone has ended and stands again takes away no step that the zone has since (S3.4).
+func TestJournal_isNotTrimmedByWhatAZoneWas_S3_4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	const keep = 100
+	for _, point := range []string{"trim", "trim-page"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			st, g := store.New(t), &gate{}
+			s := st.Server()
+			s.Run()
+			allow, none := kids(t, s, 0)
+			st.Settle()
+			change := func(s *store.Server, i int) {
+				store.Must(s.UpdateRecord(t.Context(), "team-a", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i%250)} }))
+			}
+			for i := range keep + 60 {
+				change(s, i)
+			}
+			slow := st.Server(func(c *ledger.Config) { c.JournalSteps, c.Fault = keep, g.pass })
+			g.set(point)
+			change(slow, 251)
+			<-g.reached
+			rules(s, none)
+			store.Eventually(t, "it ended", func() bool { return !standing(s, "kids") })
+			st.Settle()
+			rules(s, allow)
+			store.Eventually(t, "it stands again", func() bool { return standing(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
+			st.Settle()
+			for i := range keep / 2 {
+				change(s, i)
+			}
+			z := s.Zone("team-a", "kids")
+			before, _ := journalOf(t, st, string(z.UID))
+			g.set("")
+			until(t, "the trim has ended", func() bool { return !slow.Ledger.Trimming("team-a", "kids") })
+			if after, _ := journalOf(t, st, string(z.UID)); len(after) != len(before) {
+				t.Errorf("of %d keys %d are left", len(before), len(after))
+			}
+			st.MustBeClean()
+		})
+	}
 }
 
 // The same of the keys of a zone that is gone.
@@ -491,5 +579,31 @@ func TestPurge_goesOnWhereItDeleted(t *testing.T) {
 	}
 	if pages != 3 {
 		t.Errorf("%d pages of 1,200 keys", pages)
+	}
+}
+
+// Pages of deletions follow each other where names are sealed, too, and stand in etcd in another order.
+func TestDeletePage_goesOnWhereItDeleted(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
+		t.Run(what, func(t *testing.T) {
+			st := store.New(t, change)
+			client := st.Server().Ledger.Client()
+			room := st.Prefix + "/ledger/members/uid/"
+			const keys = 2*etcd.PurgePage + 200
+			for i := range keys {
+				store.Must(client.Put(t.Context(), fmt.Sprintf("%sn%04d./team/r", room, i), `{"uid":"u","a":"plain","t":1,"n":1}`))
+			}
+			pages := 0
+			for from, more := room, true; more; pages++ {
+				var err error
+				if from, more, err = etcd.DeletePage(t.Context(), client, from, clientv3.GetPrefixRangeEnd(room)); err != nil {
+					t.Fatalf("page %d: %v", pages, err)
+				}
+			}
+			if left := store.Must(client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs; len(left) > 0 || pages != 3 {
+				t.Errorf("after %d pages of %d keys %d are left", pages, keys, len(left))
+			}
+		})
 	}
 }

@@ -737,7 +737,7 @@ func (b *batch) remember(rev int64, journal int) {
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
 		if journal > 0 {
-			com.jr.Wrote(&h.trimming, h.Key, b.object, len(b.steps.Steps), journal)
+			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), journal)
 		}
 		if h.Mod <= rev {
 			if c.Gone {

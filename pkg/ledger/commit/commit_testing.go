@@ -21,6 +21,13 @@ func (com *Committer) Locked(zone string) bool {
 	return len(com.queueAt(zone).sem) > 0
 }
 
+// Trimming reports whether the journal of a zone is being trimmed.
+func (com *Committer) Trimming(zone string) bool {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return com.queueAt(zone).trimming.Running()
+}
+
 // TooManyFacts is how a write of a Record is refused that rests on so many facts.
 func TooManyFacts(seen *law.Seen, facts int) error {
 	return tooManyFacts(&Write{Resource: "records", Name: "r"}, seen, facts)

@@ -133,13 +133,17 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 const PurgePage = 500
 
 // DeletePage deletes the first PurgePage keys from one key to another, and says from which on there may be more. The next page begins
-// there, not where this one did: etcd goes through keys that are gone until it has compacted them.
-func DeletePage(ctx context.Context, client *clientv3.Client, from, end string) (next string, more bool, err error) {
+// there, not where this one did: etcd goes through keys that are gone until it has compacted them. Where the compares do not hold, nothing is
+// deleted and nothing more is to be.
+func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {
 		return end, false, err
 	}
 	next = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
-	_, err = client.Delete(ctx, from, clientv3.WithRange(next))
-	return next, r.More, err
+	done, err := client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(from, clientv3.WithRange(next))).Commit()
+	if err != nil || !done.Succeeded {
+		return from, false, err
+	}
+	return next, r.More, nil
 }

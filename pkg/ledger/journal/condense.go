@@ -88,8 +88,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 }
 
 // Condense takes the steps of the journal of z up to step n into what is condensed of it. It returns before which step the journal may be
-// trimmed: 0 where another server was ahead.
-func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
+// trimmed: 0 where another server was ahead, or z has left its name since it was read or written at a revision.
+func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
 	c, mod, err := jr.readCondensed(ctx, zone, &rev)
@@ -134,7 +134,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (ui
 	if c != nil {
 		next.Unknown = c.Unknown
 	}
-	stands, err := jr.stillNamed(ctx, z)
+	stands, err := jr.stillNamed(ctx, z, at)
 	if err != nil || stands == nil {
 		return 0, err
 	}
@@ -156,16 +156,16 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (ui
 	return n, err
 }
 
-// stillNamed compares that z stands under its name; nil: it does not. Of a zone that is gone nothing may be written that its purge could have
-// passed (I4). What else changes at the name is no matter.
-func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone) (*clientv3.Cmp, error) {
+// stillNamed compares that z stands under the name that it had at a revision; nil: it does not. Of a zone that is gone nothing may be written that
+// its purge could have passed (I4), and of one that stands again nothing taken by what it was before. What else changes at the name is no matter.
+func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)
 	}
 	key := jr.Layout.Key(law.HoldingKey(z.Status.View, fqdn))
 	r, err := jr.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
+	if err != nil || len(r.Kvs) == 0 || r.Kvs[0].CreateRevision > at {
 		return nil, err
 	}
 	if _, h, err := jr.Layout.DecodeName(string(r.Kvs[0].Key), r.Kvs[0].Value); err != nil || h.UID != string(z.UID) {

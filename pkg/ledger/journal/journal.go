@@ -85,13 +85,16 @@ type Trimming struct {
 	condensed int
 	// written are the steps since it was trimmed last, octets theirs and long those of long ones since it was weighed.
 	written, octets, long int
-	// running: it is being trimmed; done: it was, by this process, which has left nothing before the key to.
+	// running: it is being trimmed; done: it was, by this process, which has left nothing before the key to since the zone has its name. A zone
+	// that ended and stands again (S3.4) has its uid, and counts its steps from the first on.
 	running, done bool
 	to            string
+	named         int64
 }
 
-// Wrote takes in how long the value is that a transaction has written to the journal of z, whose last step it holds. name is the zone's, for the log.
-func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, steps, octets int) {
+// Wrote takes in how long the value is that the transaction at rev has written to the journal of z, whose last step it holds. name is the zone's,
+// for the log.
+func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if octets > steps*longStep {
@@ -113,7 +116,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, steps, octe
 		served := jr.Client.Ctx()
 		ctx, cancel := context.WithTimeout(served, trimTimeout)
 		defer cancel()
-		condensed, err := jr.trim(ctx, t, z, weigh)
+		condensed, err := jr.trim(ctx, t, z, rev, weigh)
 		t.mu.Lock()
 		t.running, t.done, t.condensed = false, true, condensed
 		if err != nil { // the next step tries again
@@ -130,8 +133,15 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, steps, octe
 // many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two
 // servers may do it at once. A Delivery that is made after they were read needs no step before
 // the serial that the zone has by then, and the others need fewer as time goes.
-func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
+// Nothing is taken where the zone has left its name since rev.
+func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
+	jr.Fault("trim")
+	stands, err := jr.stillNamed(ctx, z, rev)
+	if err != nil || stands == nil {
+		return 0, err
+	}
+	start := t.from(jr.Layout.Journal(zone), stands.GetCompare().GetCreateRevision())
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	var needs func(serial.Serial) bool
 	if jr.Holds(z) {
@@ -146,7 +156,7 @@ func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, weig
 		}
 	}
 	if needs != nil {
-		if oldest, err = jr.firstNeeded(ctx, zone, t.from(jr.Layout.Journal(zone)), oldest, needs); err != nil {
+		if oldest, err = jr.firstNeeded(ctx, zone, start, oldest, needs); err != nil {
 			return 0, err
 		}
 		most = jr.keptOctets(z)
@@ -168,13 +178,14 @@ func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, weig
 	}
 	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
-		if last, err = jr.Condense(ctx, z, last); err != nil {
+		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
 			return condensed, err
 		}
 		end = jr.Layout.Step(zone, last)
 	}
-	for from, more := t.from(jr.Layout.Journal(zone)), true; more && from < end; {
-		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end); err != nil {
+	for from, more := start, true; more && from < end; {
+		jr.Fault("trim-page")
+		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *stands); err != nil {
 			return condensed, err
 		}
 		t.mu.Lock()
@@ -184,12 +195,13 @@ func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, weig
 	return condensed, nil
 }
 
-// from is the key before which this process has left nothing of a journal. No step is written there any more.
-func (t *Trimming) from(journal string) string {
+// from is the key before which this process has left nothing of the journal of a zone that has had its name since the revision named. No step is
+// written there any more.
+func (t *Trimming) from(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !strings.HasPrefix(t.to, journal) { // nothing yet, or of a zone that had the name before
-		t.to = journal
+	if t.named != named || !strings.HasPrefix(t.to, journal) { // nothing yet, of a zone that had the name before, or from before this one ended
+		t.to, t.named = journal, named
 	}
 	return t.to
 }

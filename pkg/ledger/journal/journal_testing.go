@@ -1,0 +1,13 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+// What tests of the ledger ask of it.
+
+// Running reports whether it is being trimmed.
+func (t *Trimming) Running() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running
+}
