@@ -152,11 +152,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 			m.compareNext(f)
 		}
 	case doFail:
-		at := m.state.Serial
-		if f.wanted() {
-			at = f.view.serial
-		}
-		a.storeOutcome(ctx, m.recordFailure(f, at, Report{}, act.err))
+		a.storeOutcome(ctx, m.recordFailure(f, f.serial(m), Report{}, act.err))
 	}
 	return false
 }
@@ -249,10 +245,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	t := tried{plans: plans, before: m.state, owed: f.owed}
-	if m.state.Intent != nil && !f.compared {
-		t.owed = m.owed()
-	}
+	t := m.try(f, plans)
 	next := m.state
 	next.Zone, next.Target, next.Intent = plans[0].Zone, f.class.Target, &intent
 	a.lease.prepare(next, a.lease.covers(plans))

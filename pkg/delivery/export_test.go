@@ -96,10 +96,7 @@ func (s *Story) say() string {
 		if err != nil {
 			return "deliver: " + err.Error()
 		}
-		s.tried = tried{plans: plans, before: s.m.state, owed: s.f.owed}
-		if s.m.state.Intent != nil && !s.f.compared {
-			s.tried.owed = s.m.owed()
-		}
+		s.tried = s.m.try(&s.f, plans)
 		if l := (lease{config: &s.Config, memory: &s.m, target: s.Class.Target}); !l.covers(plans) {
 			// The fence records the intent before the first call.
 			s.unasked = func(stored, known, state State) func() {
@@ -171,11 +168,7 @@ func (s *Story) carryOut() (more bool) {
 		l := lease{config: &s.Config, memory: m, key: Key{s.Zone.UID, s.Class.Name}, began: s.Now}
 		l.takeOver(context.Background(), f, s.Snapshot, s.act.quiet)
 	case doFail:
-		at := m.state.Serial
-		if f.wanted() {
-			at = f.view.serial
-		}
-		s.conclude(m.recordFailure(f, at, Report{}, s.act.err))
+		s.conclude(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
 		return false
 	default:
 		return false

@@ -112,9 +112,14 @@ func (f *facts) retains() bool { return f.zone.Retain && f.class.AllowRetain }
 // given reports whether another zone has the name first.
 func (f *facts) given(zone name.Name) bool { return slices.Contains(f.claims.given, zone) }
 
-// jitter takes off up to a fifth, so that what failed together does not come back together.
-func (f *facts) jitter(d time.Duration) time.Duration {
-	return d - time.Duration(f.random(int64(d)/5+1))
+func (f *facts) jitter(d time.Duration) time.Duration { return jitter(d, f.random) }
+
+// serial is that of the zone, or what the provider has of one that is to go.
+func (f *facts) serial(m *memory) serial.Serial {
+	if f.wanted() {
+		return f.view.serial
+	}
+	return m.state.Serial
 }
 
 // requested: a comparison was asked for that has not been made.

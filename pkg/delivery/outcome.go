@@ -56,6 +56,15 @@ func (m *memory) freeIntent(intent *Intent, me string) *Intent {
 	return &free
 }
 
+// try notes what an attempt has the provider carry out, and what was refused before.
+func (m *memory) try(f *facts, plans []Plan) tried {
+	t := tried{plans: plans, before: m.state, owed: f.owed}
+	if m.state.Intent != nil && !f.compared {
+		t.owed = m.owed()
+	}
+	return t
+}
+
 // recordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
 func (m *memory) recordAnswer(f *facts, t tried, repeat bool, report Report, err error) outcome {
 	if repeat && err == nil {
