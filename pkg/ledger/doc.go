@@ -57,6 +57,22 @@
 //	asked                  a server that has lost twice at a zone                   nothing
 //	config                 the door: format, keys of the encryption                 its own revision
 //
+// # Locks
+//
+// All are of one process; what two servers do at once is proved by compares alone. They are taken from top to bottom.
+//
+//	lock               guards                                                                          while etcd is asked
+//	queue.sem          a zone: one batch of this process at a time, so that two do not fail each       held
+//	(commit)           other's compares. Of several zones they are taken in the order of the keys;
+//	                   the key of a debt has one too, which its payers take first
+//	request.deciding   the object of a write's caller, while the write is decided                      held
+//	(commit)
+//	Memory.Mu          names, heads of zones and their facts; queues, and items of the outbox that     not held
+//	(facts)            are this process's (commit)
+//	Set.mu             which writes of a change set have come, and their end; not the decision         not held
+//	left.mu (outbox)   which namespaces a cascade has left an item for                                 held
+//	others called mu   the fields beside them                                                          not held
+//
 // # Tests
 //
 // What the race suite shows. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests count on chance, load or the

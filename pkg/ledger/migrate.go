@@ -26,8 +26,8 @@ import (
 // the others wait. Its lock ends with the server that has it (a lease), and each
 // transaction compares the lock, so that two never write at once.
 //
-// How to add one: append it to migrations with the next number, raise Format, and write
-// its run in a file of its own.
+// How to add one: append it to migrations with the next number, raise Format (format.go), and
+// write its run in a file of its own.
 //
 //   - run gets a migrating: client and layout (the client sees the keys as Layout writes
 //     them, sealed or not), the codecs of Zones and Records, each to read a prefix page
@@ -50,8 +50,9 @@ import (
 //   - A new field of an internal value needs a migration too, if only for its number: an
 //     older program that rewrites the value keeps what it does not know (layout/unknown.go), but
 //     not in values that each write makes anew (what waits, debts, the sets of a cut, the
-//     journal), and never in a Zone or Record: those are protobuf, of which the generated
-//     code drops what it does not know. There OldersMayWrite is false.
+//     journal), nor in the rules of rules/, and never in a Zone, Record or Delegation: those
+//     are protobuf, of which the generated code drops what it does not know. There
+//     OldersMayWrite is false.
 //
 // How to test one: test/store's Old makes a store say that it is of the format before;
 // the test puts the old form there by the raw client, starts a Server and compares keys,

@@ -17,7 +17,7 @@
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone
 //	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.8)
 //	listed/<uid>/<name>                   law.Listed            how many Delegations list a name with shared: true (S4.6)
-//	counts/<uid>/<ns>                     law.Count             how many RRsets a namespace has in the zone
+//	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
 //	debts/<uid>/<child uid>               law.Debt              a cut that the parent has to count yet
 //	deletions/<uid>/                      law.Deletions         contents of the last ten minutes (S7.5)
@@ -34,6 +34,11 @@
 // by parsing: what a Parse function reads from a key, the function of that key writes.
 //
 // It knows nothing of transactions, clients or time: it is arithmetic on strings.
+//
+// A new kind of key needs: a law.Kind (law/facts.go) where a decision asks for it; Keys.Key, DecodeFact and, where it is a range, IsRange;
+// Rooms; ZoneRooms, among the first OwnRooms of them unless Delivery needs it; LabelsAt, where a name stands in it; the tables above and in
+// package ledger; fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails while no store of that test has one); and a
+// migration, for stores that have none (ledger/migrate.go).
 //
 // Read first: keys.go, then value.go.
 package layout
