@@ -178,7 +178,7 @@ func (l *lease) save(ctx context.Context, next State) error {
 		if loadErr != nil {
 			return loadErr
 		}
-		if tries == 3 || !now.Intent.same(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial || (now.Version == "") != (m.stored.Version == "") {
+		if tries == 3 || !now.Intent.alike(m.stored.Intent) || now.Holder != m.stored.Holder || now.Serial != m.stored.Serial || (now.Version == "") != (m.stored.Version == "") {
 			return ErrFenced
 		}
 		next.Version = now.Version
