@@ -82,6 +82,9 @@ func (l *Ledger) Stands(namespace, zone string) bool {
 	return l.mem.Stands(l.mem.Layout.Zone(namespace, zone))
 }
 func (l *Ledger) Forget(since time.Time) { l.mem.Forget(since) }
+func (l *Ledger) LetGo(namespace, zone string) {
+	l.mem.LetGo(l.mem.Layout.Zone(namespace, zone))
+}
 func (l *Ledger) Trimming(namespace, zone string) bool {
 	return l.com.Trimming(l.mem.Layout.Zone(namespace, zone))
 }

@@ -593,3 +593,36 @@ func starving(t *testing.T) string {
 	t.Logf("p99 ÷ p50: %.1f", float64(p99)/float64(p50))
 	return ""
 }
+
+// What was known of a zone is let go while writes wait for it: they are decided on what stands there, not on that again.
+func TestRace_zoneLetGoBesideItsQueue(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s, other := st.Server(func(c *ledger.Config) { c.Fault = g.pass }), st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	written := make(chan error, 3)
+	write := func(i int) {
+		name := fmt.Sprint("r", i)
+		_, err := s.CreateRecord(ctx, store.Record("team-a", name, name+".example.org.", "A", "192.0.2.1"))
+		written <- err
+	}
+	g.set("before-commit")
+	go write(0)
+	<-g.reached
+	go write(1)
+	go write(2)
+	until(t, "both wait", func() bool { return s.Ledger.Waiting("infra", "example") == 2 })
+	g.set("before-commit")
+	<-g.reached
+	store.Must(other.CreateRecord(t.Context(), store.Record("team-a", "other", "other.example.org.", "A", "192.0.2.2")))
+	s.Ledger.LetGo("infra", "example")
+	g.set("")
+	for range 3 {
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+	st.MustBeClean()
+}

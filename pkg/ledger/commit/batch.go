@@ -823,9 +823,10 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 		}
 		moved = append(moved, z.Key)
 		com.mem.Mu.Lock()
-		h := com.mem.Head(z.Key)
+		heads := []*facts.Head{com.mem.Head(z.Key)}
 		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
 			q := b.locks[i]
+			heads = append(heads, q.Head) // which another zone may have put out of memory while this write was about to wait
 			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
 				com.mem.Spawn(func() { com.askFor(q.Key) })
 			}
@@ -833,9 +834,11 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 			strange = append(strange, z.Key)
 		}
 		com.mem.Mu.Unlock()
-		if err := com.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
-			b.answerAll(Answer{Err: err})
-			return nil
+		for _, h := range heads {
+			if err := com.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+				b.answerAll(Answer{Err: err})
+				return nil
+			}
 		}
 	}
 	explained := len(moved) > 0

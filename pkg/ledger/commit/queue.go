@@ -67,7 +67,7 @@ func (com *Committer) queueAt(key string) *queue {
 		if len(com.queues) >= facts.MaxHeads {
 			for k, old := range com.queues { // any that is not in use
 				if len(old.sem) == 0 && len(old.waiting) == 0 {
-					old.Pinned = false
+					com.mem.Unpin(old.Head)
 					delete(com.queues, k)
 					break
 				}

@@ -4,6 +4,7 @@
 package commit
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,5 +52,35 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 		if h.want != x.want {
 			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.size, h.want, x.want)
 		}
+	}
+}
+
+// Of more zones than are remembered the queue of one goes with what is known of the zone, and at once: no other head has to be looked for.
+func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
+	mem := facts.New(facts.Config{})
+	com := New(mem, nil, nil, nil, SlowCommit)
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	const more = 100
+	last := com.queueAt("in use")
+	last.sem <- struct{}{}
+	for i := range facts.MaxHeads + more {
+		mem.Head(fmt.Sprint(i)) // it is read before it is written
+		com.queueAt(fmt.Sprint(i))
+	}
+	if len(com.queues) != facts.MaxHeads || com.queueAt("in use") != last {
+		t.Errorf("%d queues", len(com.queues))
+	}
+	known := 0
+	for i := range facts.MaxHeads + more {
+		key := fmt.Sprint(i)
+		if q := com.queues[key]; mem.HasHead(key) != (q != nil) || q != nil && q.Head != mem.Head(key) {
+			t.Fatalf("zone %d: queue %v", i, q)
+		} else if q != nil {
+			known++
+		}
+	}
+	if known != facts.MaxHeads-1 {
+		t.Errorf("%d zones are known", known)
 	}
 }

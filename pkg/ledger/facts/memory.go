@@ -277,12 +277,9 @@ func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
 		if len(mem.heads) >= MaxHeads {
-			for k, old := range mem.heads { // any; it is read again when needed
+			for _, old := range mem.heads { // any; it is read again when needed
 				if !old.Pinned {
-					if old.Zone != nil && mem.byUID[old.Zone.UID] == old {
-						delete(mem.byUID, old.Zone.UID)
-					}
-					delete(mem.heads, k)
+					mem.letGo(old)
 					break
 				}
 			}
@@ -291,6 +288,24 @@ func (mem *Memory) Head(key string) *Head {
 		mem.heads[key] = h
 	}
 	return h
+}
+
+// Unpin says that nothing hangs on a head any more. Where there are as many as there may be it goes at once: one that is not pinned is long
+// to be found among those that are. The caller holds Memory.Mu.
+func (mem *Memory) Unpin(h *Head) {
+	if h.Pinned = false; len(mem.heads) >= MaxHeads {
+		mem.letGo(h)
+	}
+}
+
+// letGo forgets a head. The caller holds Memory.Mu.
+func (mem *Memory) letGo(h *Head) {
+	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
+		delete(mem.byUID, h.Zone.UID)
+	}
+	if mem.heads[h.Key] == h {
+		delete(mem.heads, h.Key)
+	}
 }
 
 // StandAt makes the head stand at a revision of its zone. The caller holds Mu.

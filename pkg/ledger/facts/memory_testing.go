@@ -29,6 +29,16 @@ func (mem *Memory) Knows(view string, n name.Name) bool {
 	return mem.index[law.HoldingKey(view, n)] != nil
 }
 
+// HasHead reports whether anything is known of a zone. The caller holds Memory.Mu.
+func (mem *Memory) HasHead(zone string) bool { return mem.heads[zone] != nil }
+
+// LetGo lets go of what is known of a zone, as another zone's coming does.
+func (mem *Memory) LetGo(zone string) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	mem.letGo(mem.Head(zone))
+}
+
 // Doubted is how many names are read before they are believed.
 func (mem *Memory) Doubted() int {
 	mem.Mu.Lock()
