@@ -10,6 +10,11 @@
 // (3) The cascades of one namespace follow each other; of several namespaces at most so many run at once, and each gives its place
 // up after a while (lanes.go). (4) A record that cannot be read is left out and named in its item (damaged.go).
 //
+// A step differs from a client's write in three things. What the law refuses is no answer but the reason of a condition: the record
+// leaves its zone, or waits (law.RecordAsk.Cascade). The step leaves the mark of its work at the zone, which is unsettled until the mark
+// is taken away (law.RecordAsk.Work, S7.2). And where records come from one zone to another it looks at the holders of the gaining zone
+// alone, while a client's write is decided as if the losing zone's holders stood there (S2.7): order keeps the names, not refusals.
+//
 // It does not know the storage of the API, admission or migrations, and answers no client.
 //
 // Read first: cascade.go, then window.go and steps.go, then cuts.go and move.go.
