@@ -139,38 +139,6 @@ func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 	}
 }
 
-// While the namespace of a zone terminates, or the zone does, Delegations that go release nothing; should the namespace come
-// back, the rules in force are carried out.
-func TestDelegation_releasesNothingWhileItsNamespaceTerminates_S8_2(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	known := &namespaces{}
-	s := st.Server(known.config)
-	s.Run()
-	ctx := deadline(t)
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1")))
-	st.Settle()
-	known.set("infra", true)
-	if err := s.DeleteDelegation("infra", "team-a"); err != nil {
-		t.Fatal(err)
-	}
-	store.Must(s.CreateZone(store.Zone("other", "marker", "example.net.", store.Allow("", "*")))) // another namespace's cascade goes through meanwhile
-	store.Eventually(t, "the other cascade is through", func() bool {
-		r := st.Fsck()
-		return r.Clean() && r.Owed.Total <= 2 && meta.IsStatusConditionTrue(s.Zone("other", "marker").Status.Conditions, v1alpha1.ConditionSettled)
-	})
-	if r := s.Record("a", "www"); r.Status.ZoneRef == nil {
-		t.Error("released while the namespace terminates")
-	}
-	known.set("infra", false)
-	st.Settle()
-	if r := s.Record("a", "www"); r.Status.ZoneRef != nil {
-		t.Error("the namespace came back, and no rule allows it")
-	}
-}
-
 // Records are written, by two servers, while the only rule for them comes and goes: what stands in the end is what the rules allow,
 // and every serial is a change.
 func TestRace_delegationAgainstRecords_S4_8(t *testing.T) {

@@ -32,10 +32,10 @@ import (
 //
 //	reset S[=zone|facts|all]... [encrypted]      another store with such servers, each with its own connection and memory. One with
 //	                                             a value leaves out compares, as no server does: what that shows is damage
-//	zone S NS/NAME [ref=NS/NAME] [view=VIEW]     create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
-//	    [new]                                    ttl N | percent N | allow PATTERN,... [types=A,...] [shared] [to NS] |
+//	zone S NS/NAME [ref=NS/NAME]                 create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
+//	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
 //	                                             zones PATTERN,... [to NS]; new: creates, though it is there
-//	record S NS/NAME [ref=NS/NAME] [view=VIEW]   create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
+//	record S NS/NAME [ref=NS/NAME]               create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
 //	                                             + RDATA beside those that it has
 //	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first
 //	delete S record|zone|delegation NS/NAME
@@ -51,11 +51,10 @@ import (
 //	release S                                    lets that go, holds nothing any more, and tells the answers
 //	wait W; cancel W                             the answer; the end of the request
 //	kill S                                       nothing of it goes on, and nothing more comes to etcd
-//	etcd S full|refuses|deaf|mute|ok             etcd has no space; the server was told so; the answer to the next write is lost;
+//	etcd S full|refuses|deaf|mute|ok             etcd has no space; the server was told so; the answer to the next write that goes in is lost;
 //	                                             the next write itself is
 //	run S; settle S; carry S                     it carries out what is owed: from now on; until nothing is; once, what is in the outbox
 //	terminating S NS [no]                        it has heard that a namespace terminates, or that it does not
-//	clock +DURATION
 //	show zone|record|delegation NS/NAME
 //	show holders|journal NS/NAME                 of a zone; a line of the journal is a transaction
 //	show records [NS]|outbox|damage [grep=TEXT]
@@ -244,12 +243,6 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 		a.Ledger.CarryOut(a.ctx)
 	case "terminating":
 		server().known.set(arg(1), !d.HasArg("no"))
-	case "clock":
-		by, err := time.ParseDuration(strings.TrimPrefix(arg(0), "+"))
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-		w.now.Add(int64(by.Seconds()))
 	case "show":
 		return w.show(t, d)
 	default:
@@ -451,7 +444,7 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 	var words []string
 	for _, x := range d.CmdArgs[2:] {
 		switch {
-		case slices.Contains([]string{"as", "hold", "ref", "view", "dry"}, x.Key):
+		case slices.Contains([]string{"as", "hold", "ref", "dry"}, x.Key):
 		case len(x.Vals) > 0: // text with =
 			words = append(words, x.Key+"="+strings.Join(x.Vals, ","))
 		default:

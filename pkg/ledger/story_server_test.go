@@ -178,8 +178,10 @@ func (t lineTxn) Commit() (*clientv3.TxnResponse, error) {
 			t.l.set("ok")
 			return nil, rpctypes.ErrTimeout
 		case "deaf":
+			if r, err := t.Txn.Commit(); err != nil || !r.Succeeded {
+				return r, err
+			}
 			t.l.set("ok")
-			_, _ = t.Txn.Commit()
 			return nil, rpctypes.ErrTimeout
 		}
 	}

@@ -153,7 +153,6 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 	z := store.Zone(ns, name, lines[0])
 	w.objectMeta(&z.ObjectMeta)
 	z.Spec.ZoneRef = w.ref(t, d)
-	d.MaybeScanArgs(t, "view", &z.Spec.View)
 	hosts := 0
 	for _, text := range lines[1:] {
 		switch f := strings.Fields(text); f[0] {
@@ -168,12 +167,6 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 				d.Fatalf(t, "%v", err)
 			}
 			z.Spec.TTL = new(int32(ttl))
-		case "percent":
-			percent, err := strconv.ParseInt(f[1], 10, 32)
-			if err != nil {
-				d.Fatalf(t, "%v", err)
-			}
-			z.Spec.Limits.MaxDeletePercent = new(int32(percent))
 		case "allow", "zones":
 			z.Spec.Delegations = append(z.Spec.Delegations, ruleOf(t, d, f))
 		default:
@@ -237,7 +230,6 @@ func (w *world) recordOf(t *testing.T, d *datadriven.TestData, ns, name, input s
 	}
 	w.objectMeta(&r.ObjectMeta)
 	r.Spec.ZoneRef = w.ref(t, d)
-	d.MaybeScanArgs(t, "view", &r.Spec.View)
 	return r
 }
 
