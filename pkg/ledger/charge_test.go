@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -279,4 +280,43 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 			t.Errorf("%s: %d octets where the zone is free, %d where it waits, %d where it goes with another", what, paid[0], paid[1], paid[2])
 		}
 	}
+}
+
+// S9.2: what a child's writer leaves to be counted, since its time was up, is paid by the child's namespace when a server finds it: the parent's has
+// caused nothing.
+func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
+	t.Parallel()
+	var b bill
+	st := store.New(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var leaves atomic.Bool
+	s := st.Server(func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if leaves.Load() && point == "after-commit" {
+				cancel()
+			}
+		}
+	})
+	child := store.Allow("team", "*")
+	child.Records = append(child.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: []string{"NS"}})
+	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", v1alpha1.DelegationRule{Namespace: "team", Zones: []string{"sub"}})))
+	store.Must(s.CreateZone(store.Zone("team", "sub", "sub.example.org.", child)))
+	stop := st.Server().Run()
+	st.Settle()
+	stop()
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.sub.example.org.", "A", "192.0.2.1"))) // it knows the zone as it is
+	leaves.Store(true)
+	_, _ = s.CreateRecord(ctx, store.Record("team", "ns", "sub.example.org.", "NS", "ns.elsewhere.net."))
+	leaves.Store(false)
+	before := s.Zone("infra", "org").Status.Serial
+	if ctx.Err() == nil || s.Record("team", "ns").Status.ZoneRef == nil {
+		t.Fatal("the writer's time is not up")
+	}
+	st.Server(metered(&b)).Run()
+	store.Eventually(t, "the parent counts it", func() bool { return s.Zone("infra", "org").Status.Serial != before })
+	st.Settle()
+	if of := b.take(); of["infra"] > 0 || of["team"] < 500 {
+		t.Errorf("what its writer left is paid: %v", of)
+	}
+	st.MustBeClean()
 }

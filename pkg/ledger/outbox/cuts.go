@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
@@ -278,7 +279,8 @@ func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[stri
 			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
-		if err := box.pay(ctx, d); err != nil {
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // whose writer would have
+		if err := box.pay(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
 		}
 	}
