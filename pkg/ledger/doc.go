@@ -117,6 +117,6 @@
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
 //
-// Read first: ledger.go, then record.go and seam.go; of the rooms commit and facts, then outbox. What changes the form of what is stored:
+// Read first: ledger.go and open.go, then record.go and seam.go; of the rooms commit and facts, then outbox. What changes the form of what is stored:
 // migrate.go.
 package ledger

@@ -5,10 +5,8 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -99,33 +97,67 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// FollowFormat returns ErrFormat when a newer version has taken the store over and
-// this program must not read it any more; from then on this ledger sends etcd no
-// transaction, also where a caller asks it for one. It returns nil when ctx ends.
-func (l *Ledger) FollowFormat(ctx context.Context) error {
-	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.config.migrations}
-	for ctx.Err() == nil {
-		// From before the reading on: nothing between both is missed.
-		following, cancel := context.WithCancel(ctx)
-		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
-		for again := true; again; {
-			_, _, err := s.read(ctx)
-			if errors.Is(err, ErrFormat) {
-				l.outgrown.Store(true)
-				cancel()
-				return err
-			}
-			if err != nil {
-				break
-			}
-			r, open := <-changes
-			again = open && r.Err() == nil
-		}
-		cancel()
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
+// A migration brings the store from one form to the next. Those that a store lacks are
+// carried out in order by Open, before anything else is read, by one server at a time:
+// the others wait. Its lock ends with the server that has it (a lease), and each
+// transaction compares the lock, so that two never write at once.
+//
+// How to add one: append it to migrations with the next number, raise Format (format.go), and
+// write its run in a file of its own.
+//
+//   - run gets a migrating: client and layout (the client sees the keys as Layout writes
+//     them, sealed or not), the codecs of Zones and Records, each to read a prefix page
+//     by page, rewrite to change values there, write and commit for other changes, and owe
+//     for ordinary work. When it begins no redo log stands that an older server has left.
+//   - It must be worth nothing the second time: a server may be killed after any
+//     transaction, and the next begins the migration anew. It writes what is not yet as
+//     it shall be, and nothing else.
+//   - It never changes what a zone contains: a serial changes in a decision of the law
+//     alone (I3). What must be decided anew it owes: owe puts an outbox item, and the
+//     cascade that carries it out releases, adopts and raises serials as after any write.
+//     Write the zone's own keys first and owe then: a cascade passes over members that
+//     are younger than its item.
+//   - OldersMayWrite says that a program that knows no more than the migration before
+//     may go on reading and writing beside and after it. Such a migration changes no key
+//     that belongs to a zone: servers remember those while the zone stands at its revision
+//     (I5). Where it is false, config's leastReader is raised before run begins: older
+//     programs refuse the store, and those that run end (FollowFormat) and are given
+//     olderEnd to do so.
+//   - A new field of an internal value needs a migration too, if only for its number: an
+//     older program that rewrites the value keeps what it does not know (layout/unknown.go), but
+//     not in values that each write makes anew (what waits, debts, the sets of a cut, the
+//     journal), nor in the rules of rules/, and never in a Zone, Record or Delegation: those
+//     are protobuf, of which the generated code drops what it does not know. There
+//     OldersMayWrite is false.
+//
+// How to test one: test/store's Old makes a store say that it is of the format before;
+// the test puts the old form there by the raw client, starts a Server and compares keys,
+// MustBeClean. Once more with Config.Fault "migration" that ends the first server
+// there (migrate_test.go, endsThere).
+type migration struct {
+	Number         int
+	Name           string
+	OldersMayWrite bool
+	// Run is nil where the announcement in the config key is all of it, or a later migration does it anew.
+	Run func(context.Context, *migrating) error
+}
+
+// newest is the format that a program with these migrations knows.
+func newest(all []migration) int { return all[len(all)-1].Number }
+
+// leastReader is the format that the migrations after one require a program to know.
+func leastReader(all []migration, after int) (least int) {
+	for _, m := range all {
+		if m.Number > after && !m.OldersMayWrite {
+			least = m.Number
 		}
 	}
-	return nil
+	return least
 }
+
+const (
+	// namesLeastReader is the first format in which config has a leastReader.
+	namesLeastReader = 3
+	// mapsVersions is the first format in which a resourceVersion is no revision of etcd, and a value may begin with an octet (package subrev).
+	mapsVersions = 13
+)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -219,3 +220,34 @@ var ErrFormat = errors.New("the data was written by a newer kubizone")
 // ErrSealed is returned by Open when the encryption configuration does not open
 // the keys that the store is sealed with.
 var ErrSealed = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
+
+// FollowFormat returns ErrFormat when a newer version has taken the store over and
+// this program must not read it any more; from then on this ledger sends etcd no
+// transaction, also where a caller asks it for one. It returns nil when ctx ends.
+func (l *Ledger) FollowFormat(ctx context.Context) error {
+	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.config.migrations}
+	for ctx.Err() == nil {
+		// From before the reading on: nothing between both is missed.
+		following, cancel := context.WithCancel(ctx)
+		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
+		for again := true; again; {
+			_, _, err := s.read(ctx)
+			if errors.Is(err, ErrFormat) {
+				l.outgrown.Store(true)
+				cancel()
+				return err
+			}
+			if err != nil {
+				break
+			}
+			r, open := <-changes
+			again = open && r.Err() == nil
+		}
+		cancel()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}

@@ -30,99 +30,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Outbox carries out what writes owe.
-type Outbox struct {
-	mem    *facts.Memory
-	jr     *journal.Journal
-	com    *commit.Committer
-	placer *objects.Placer
-	// terminating and released are those of ledger.Config.
-	terminating              func(namespace string) bool
-	released                 func(*v1alpha1.Record)
-	serialsEvery, usageEvery time.Duration
-	maxLeftBy                int
-	foreign                  map[string]foreignWork // as the last sweep saw it
-	lanes                    lanes
-	failed                   failures
-}
-
-// New is an outbox over the rooms below. terminating says of a namespace whether it is being deleted, released is told of each Record that a
-// migration let go; both may be nil.
-func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
-	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
-		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
-}
-
-// standing is a work in progress.
-type standing struct {
-	commit.Item
-	left left
-	// damaged are the records that are left out (damaged.go).
-	damaged []law.Ref
-	// place is that of its lane; nil: it needs none.
-	place *place
-	// since is the revision at which the work was owed, beaten when this server last
-	// said in the item that it carries it out.
-	since  int64
-	beaten time.Time
-}
-
-// of is the item that writes name; nil where they are no cascade's.
-func (s *standing) of() *commit.Item {
-	if s == nil {
-		return nil
-	}
-	return &s.Item
-}
-
-// rewrite puts another text of the item in place of the one that was read last.
-func (s *standing) rewrite(ctx context.Context, box *Outbox, next law.Work) error {
-	key := box.mem.Layout.Outbox(s.Work.ID)
-	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
-	if err != nil {
-		return err
-	}
-	if !r.Succeeded {
-		return s.Refresh(ctx, box.mem)
-	}
-	s.Work, s.Mod = next, r.Header.Revision
-	return nil
-}
-
-// beat says in the item, once a second, that this server carries the work out. Two
-// may begin (after a start, or when one stood still): the first to say so goes on, and
-// the other looks on. Nothing rests on it but their time: each step is guarded.
-func (s *standing) beat(ctx context.Context, box *Outbox) error {
-	if s.beaten.IsZero() {
-		s.beaten = time.Now()
-	}
-	if time.Since(s.beaten) < beatEvery {
-		return nil
-	}
-	s.beaten = time.Now()
-	next := s.Work
-	next.Runner = box.mem.ID
-	return s.rewrite(ctx, box, next)
-}
-
-// MigrationID is how the ids of works begin that a migration owes.
-const MigrationID = "migration-"
-
-// Intervals of the background.
-const (
-	sweepEvery = 500 * time.Millisecond
-	// foreignAfter is how long another server's cascade is left to that server when it
-	// says nothing of it; beatEvery how often it does.
-	foreignAfter = 3 * time.Second
-	beatEvery    = time.Second
-)
-
-// foreignWork is another server's item as this one first met it at its revision.
-type foreignWork struct {
-	mod int64
-	at  time.Time
-}
-
 // Run carries out what writes owe: cascades, pending cuts, zones that are held back too long. It
 // returns when ctx ends. Several servers may run it on one store: every step is
 // decided by the law, guarded, and worth nothing the second time.
@@ -370,21 +277,6 @@ func (box *Outbox) readAhead(ctx context.Context, cs []candidate) chan read {
 	return ahead
 }
 
-// maxRest bounds what a cascade waits for after one go, however long that took.
-const maxRest = 20 * time.Millisecond
-
-// rest leaves server and etcd to clients that write meanwhile, in whichever zone: a
-// cascade that always has writes under way makes each of theirs wait for some. Of
-// several cascades each rests the longer.
-func rest(ctx context.Context, d time.Duration, cascades int) {
-	timer := time.NewTimer(min(d, maxRest) * time.Duration(max(1, cascades)))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 // reconsiderRecord decides a record anew, in a transaction of its own, and returns what
 // it wrote; nil for nothing.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate) (*law.Plan, error) {
@@ -535,28 +427,6 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			return nil
 		}
 	}
-}
-
-// writeZone commits a decision about a zone object that nobody asked for.
-func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
-	w := box.com.WriteOf("zones", o, mod)
-	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.of(), ask
-	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if plan.Zone == nil {
-			return nil, nil, nil
-		}
-		placed := o.DeepCopy()
-		box.placer.PlaceZone(placed, plan.Zone)
-		if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
-			plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
-			return nil, nil, nil
-		}
-		data, err := box.mem.Zones.Encode(ctx, w.Key, placed)
-		op := etcd.OpPut(w.Key, data)
-		return &op, placed, err
-	}
-	out, err := box.com.Commit(ctx, w)
-	return out, w, err
 }
 
 // finish takes the work's mark from every zone it touched, one transaction each,

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -26,10 +24,6 @@ import (
 // MaxDamaged bounds what an item notes. With more of them it is the store that is
 // damaged, or the wrong encryption configuration, and the cascade waits for its repair.
 const MaxDamaged = 100
-
-func (c candidate) ref() law.Ref {
-	return law.Ref{Namespace: c.namespace, Name: c.object, UID: c.uid}
-}
 
 // leaveOut notes a record that cannot be read, for the reason cause.
 func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) error {
@@ -67,52 +61,4 @@ func (box *Outbox) collectNamed(ctx context.Context, s *standing, add func(candi
 		}
 	}
 	return nil
-}
-
-// A work that failed rests before it is tried again, each time twice as long.
-const (
-	firstRest   = time.Second
-	longestRest = 5 * time.Minute
-	// longestWait is the longest rest of a work that has not failed, and waits for Delivery.
-	longestWait = 10 * time.Second
-)
-
-// failures are the works that failed at this server since they last went through.
-type failures struct {
-	mu sync.Mutex
-	of map[string]failure
-}
-
-type failure struct {
-	rest  time.Duration
-	until time.Time
-}
-
-// add counts one more failure, and returns how long the work rests.
-func (f *failures) add(id string, longest time.Duration) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.of == nil {
-		f.of = map[string]failure{}
-	}
-	rest := max(firstRest, min(2*f.of[id].rest, longest))
-	f.of[id] = failure{rest, time.Now().Add(rest)}
-	return rest
-}
-
-func (f *failures) rests(id string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return time.Now().Before(f.of[id].until)
-}
-
-// keep forgets works that are not in the outbox any longer.
-func (f *failures) keep(known map[string]bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id := range f.of {
-		if !known[id] {
-			delete(f.of, id)
-		}
-	}
 }

@@ -17,5 +17,5 @@
 //
 // It does not know the storage of the API, admission or migrations, and answers no client.
 //
-// Read first: cascade.go, then window.go and steps.go, then cuts.go and move.go.
+// Read first: outbox.go, then cascade.go, window.go and steps.go, then cuts.go and move.go.
 package outbox

@@ -145,30 +145,3 @@ func (p *lanes) len() int {
 	defer p.mu.Unlock()
 	return p.wide
 }
-
-// giveWay lets another lane run where this one's slice is over, and waits for its next
-// turn. It says meanwhile that the cascade is this server's.
-func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
-	if !box.lanes.over(s.place) {
-		return nil
-	}
-	turn := box.lanes.queue()
-	box.lanes.exit(s.place)
-	beats := time.NewTicker(beatEvery)
-	defer beats.Stop()
-	var err error
-	for {
-		select {
-		case <-turn: // also after an error: the lane has its place back, and gives it up once
-			s.place.since = time.Now()
-			return err
-		case <-beats.C:
-			if err == nil {
-				err = s.beat(ctx, box)
-			}
-		case <-ctx.Done():
-			s.place.lost = !box.lanes.withdraw(turn)
-			return ctx.Err()
-		}
-	}
-}

@@ -6,7 +6,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,20 +22,6 @@ import (
 // ends, in one item for each namespace. The item stands while the namespace
 // terminates, marks no zone and holds none back; then all that is still in the
 // namespace is decided anew, by the rules in force.
-
-// left is what a work may not have taken in. The zero value is ready.
-type left struct {
-	mu   sync.Mutex
-	said map[string]bool // namespaces
-	// times is what the item's Times were when the work began: with more of them at its
-	// end it has to begin again.
-	times int
-}
-
-// Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.8).
-func (box *Outbox) Terminates(namespace string) bool {
-	return box.terminating != nil && box.terminating(namespace)
-}
 
 // leaves reports whether a cascade takes the object in nowhere, and sees to it that
 // this is not the last word about one whose namespace terminates.

@@ -83,14 +83,6 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
-// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled (law.Work.Unmarked).
-func (s *standing) mark() string {
-	if s.Work.Unmarked {
-		return ""
-	}
-	return s.Work.ID
-}
-
 // has notes what became of a step by its plan.
 func (st *step) has(p *law.Plan) {
 	if st.moves = leavesFor(p); st.moves && p.Orphan != nil {

@@ -20,16 +20,6 @@ import (
 // With more of them what the work scans is read once for each so many.
 const maxWindow = 1 << 14
 
-// candidate is something to decide anew.
-type candidate struct {
-	letter, namespace, object string
-	uid                       string
-	created                   int64
-	turn                      int           // of those that the work names in order, 0 for the others
-	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
-	came                      law.Admission // left, where that is another zone than the one that takes it; "": it waits, or is in that one
-}
-
 // window is the next part of what a work decides anew, in order: zones first, since they take records; then the gaining
 // zone's own namespace; what held its base name in the zone that it leaves, so that no record that waited takes a name that
 // is served; all others; and what comes from another zone and held none there. Of each, age decides, then uid (S2.7).

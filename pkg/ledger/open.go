@@ -1,0 +1,83 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
+)
+
+// Open checks the stored format, writes it into an empty store, carries out the
+// migrations that the store lacks, or waits for the server that does, and loads the
+// names. Errors: ErrFormat, ErrSealed, and what etcd says.
+func Open(ctx context.Context, config Config) (*Ledger, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if config.JournalSteps == 0 {
+		config.JournalSteps = journal.JournalSteps
+	}
+	if config.slowCommit == 0 {
+		config.slowCommit = commit.SlowCommit
+	}
+	if config.journalOctets == 0 {
+		config.journalOctets = journal.JournalOctets
+	}
+	if config.migrations == nil {
+		config.migrations = migrations
+	}
+	if config.serialsEvery == 0 {
+		config.serialsEvery = outbox.SerialsEvery
+	}
+	if config.usageEvery == 0 {
+		config.usageEvery = outbox.UsageEvery
+	}
+	if config.Delegations.Codec == nil {
+		config.Delegations = config.Records
+	}
+	if config.maxLeftBy == 0 {
+		config.maxLeftBy = outbox.MaxLeftBy
+	}
+	if config.olderEnd == 0 {
+		config.olderEnd = olderEnd
+	}
+	if config.lockSeconds == 0 {
+		config.lockSeconds = lockSeconds
+	}
+	now := config.Now
+	if now == nil {
+		now = time.Now
+	}
+	s := newStore(config.Client, config.Prefix, config.Records.Transformer, config.migrations)
+	opened, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{config: config, placer: &objects.Placer{Now: now, DefaultClass: config.DefaultClass}}
+	client := clientv3.NewCtxClient(opened.Ctx())
+	client.KV, client.Watcher = fenced{opened.KV, &l.outgrown}, opened.Watcher
+	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records, Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: config.dropGuards})
+	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries, KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
+	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.slowCommit)
+	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Released, config.serialsEvery, config.usageEvery, config.maxLeftBy)
+	if err := l.migrate(ctx, s); err != nil {
+		return nil, err
+	}
+	rev, err := l.mem.LoadNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	go l.mem.FollowNames(client.Ctx(), rev)
+	go l.com.FollowAsked(client.Ctx(), rev)
+	return l, nil
+}

@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"sync"
+	"time"
+)
+
+// A work that failed rests before it is tried again, each time twice as long.
+const (
+	firstRest   = time.Second
+	longestRest = 5 * time.Minute
+	// longestWait is the longest rest of a work that has not failed, and waits for Delivery.
+	longestWait = 10 * time.Second
+)
+
+// failures are the works that failed at this server since they last went through.
+type failures struct {
+	mu sync.Mutex
+	of map[string]failure
+}
+
+type failure struct {
+	rest  time.Duration
+	until time.Time
+}
+
+// add counts one more failure, and returns how long the work rests.
+func (f *failures) add(id string, longest time.Duration) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[string]failure{}
+	}
+	rest := max(firstRest, min(2*f.of[id].rest, longest))
+	f.of[id] = failure{rest, time.Now().Add(rest)}
+	return rest
+}
+
+func (f *failures) rests(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Before(f.of[id].until)
+}
+
+// keep forgets works that are not in the outbox any longer.
+func (f *failures) keep(known map[string]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id := range f.of {
+		if !known[id] {
+			delete(f.of, id)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// Outbox carries out what writes owe.
+type Outbox struct {
+	mem    *facts.Memory
+	jr     *journal.Journal
+	com    *commit.Committer
+	placer *objects.Placer
+	// terminating and released are those of ledger.Config.
+	terminating              func(namespace string) bool
+	released                 func(*v1alpha1.Record)
+	serialsEvery, usageEvery time.Duration
+	maxLeftBy                int
+	foreign                  map[string]foreignWork // as the last sweep saw it
+	lanes                    lanes
+	failed                   failures
+}
+
+// New is an outbox over the rooms below. terminating says of a namespace whether it is being deleted, released is told of each Record that a
+// migration let go; both may be nil.
+func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
+	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
+		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
+}
+
+// standing is a work in progress.
+type standing struct {
+	commit.Item
+	left left
+	// damaged are the records that are left out (damaged.go).
+	damaged []law.Ref
+	// place is that of its lane; nil: it needs none.
+	place *place
+	// since is the revision at which the work was owed, beaten when this server last
+	// said in the item that it carries it out.
+	since  int64
+	beaten time.Time
+}
+
+// of is the item that writes name; nil where they are no cascade's.
+func (s *standing) of() *commit.Item {
+	if s == nil {
+		return nil
+	}
+	return &s.Item
+}
+
+// rewrite puts another text of the item in place of the one that was read last.
+func (s *standing) rewrite(ctx context.Context, box *Outbox, next law.Work) error {
+	key := box.mem.Layout.Outbox(s.Work.ID)
+	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+	if err != nil {
+		return err
+	}
+	if !r.Succeeded {
+		return s.Refresh(ctx, box.mem)
+	}
+	s.Work, s.Mod = next, r.Header.Revision
+	return nil
+}
+
+// beat says in the item, once a second, that this server carries the work out. Two
+// may begin (after a start, or when one stood still): the first to say so goes on, and
+// the other looks on. Nothing rests on it but their time: each step is guarded.
+func (s *standing) beat(ctx context.Context, box *Outbox) error {
+	if s.beaten.IsZero() {
+		s.beaten = time.Now()
+	}
+	if time.Since(s.beaten) < beatEvery {
+		return nil
+	}
+	s.beaten = time.Now()
+	next := s.Work
+	next.Runner = box.mem.ID
+	return s.rewrite(ctx, box, next)
+}
+
+// MigrationID is how the ids of works begin that a migration owes.
+const MigrationID = "migration-"
+
+// Intervals of the background.
+const (
+	sweepEvery = 500 * time.Millisecond
+	// foreignAfter is how long another server's cascade is left to that server when it
+	// says nothing of it; beatEvery how often it does.
+	foreignAfter = 3 * time.Second
+	beatEvery    = time.Second
+)
+
+// foreignWork is another server's item as this one first met it at its revision.
+type foreignWork struct {
+	mod int64
+	at  time.Time
+}
+
+// maxRest bounds what a cascade waits for after one go, however long that took.
+const maxRest = 20 * time.Millisecond
+
+// rest leaves server and etcd to clients that write meanwhile, in whichever zone: a
+// cascade that always has writes under way makes each of theirs wait for some. Of
+// several cascades each rests the longer.
+func rest(ctx context.Context, d time.Duration, cascades int) {
+	timer := time.NewTimer(min(d, maxRest) * time.Duration(max(1, cascades)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// writeZone commits a decision about a zone object that nobody asked for.
+func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
+	w := box.com.WriteOf("zones", o, mod)
+	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.of(), ask
+	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Zone == nil {
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		box.placer.PlaceZone(placed, plan.Zone)
+		if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
+			plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
+			return nil, nil, nil
+		}
+		data, err := box.mem.Zones.Encode(ctx, w.Key, placed)
+		op := etcd.OpPut(w.Key, data)
+		return &op, placed, err
+	}
+	out, err := box.com.Commit(ctx, w)
+	return out, w, err
+}
+
+func (c candidate) ref() law.Ref {
+	return law.Ref{Namespace: c.namespace, Name: c.object, UID: c.uid}
+}
+
+// giveWay lets another lane run where this one's slice is over, and waits for its next
+// turn. It says meanwhile that the cascade is this server's.
+func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
+	if !box.lanes.over(s.place) {
+		return nil
+	}
+	turn := box.lanes.queue()
+	box.lanes.exit(s.place)
+	beats := time.NewTicker(beatEvery)
+	defer beats.Stop()
+	var err error
+	for {
+		select {
+		case <-turn: // also after an error: the lane has its place back, and gives it up once
+			s.place.since = time.Now()
+			return err
+		case <-beats.C:
+			if err == nil {
+				err = s.beat(ctx, box)
+			}
+		case <-ctx.Done():
+			s.place.lost = !box.lanes.withdraw(turn)
+			return ctx.Err()
+		}
+	}
+}
+
+// left is what a work may not have taken in. The zero value is ready.
+type left struct {
+	mu   sync.Mutex
+	said map[string]bool // namespaces
+	// times is what the item's Times were when the work began: with more of them at its
+	// end it has to begin again.
+	times int
+}
+
+// Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.8).
+func (box *Outbox) Terminates(namespace string) bool {
+	return box.terminating != nil && box.terminating(namespace)
+}
+
+// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled (law.Work.Unmarked).
+func (s *standing) mark() string {
+	if s.Work.Unmarked {
+		return ""
+	}
+	return s.Work.ID
+}
+
+// candidate is something to decide anew.
+type candidate struct {
+	letter, namespace, object string
+	uid                       string
+	created                   int64
+	turn                      int           // of those that the work names in order, 0 for the others
+	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
+	came                      law.Admission // left, where that is another zone than the one that takes it; "": it waits, or is in that one
+}
