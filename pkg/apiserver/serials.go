@@ -57,7 +57,7 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 	versioner := storage.APIObjectVersioner{}
 	compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
 	defer compactor.Stop()
-	raw, err := etcd3.New(ledger.Seam(client, ledger.Versions(Prefix)), subrev.Compactor(compactor), zoneCodec.Codec,
+	raw, err := etcd3.New(ledger.StorageClient(client, ledger.Versions(Prefix)), subrev.Compactor(compactor), zoneCodec.Codec,
 		func() runtime.Object { return &v1alpha1.Zone{} }, func() runtime.Object { return &v1alpha1.ZoneList{} },
 		Prefix, "/"+v1alpha1.GroupName+"/zones", v1alpha1.Resource("zones"), transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(zoneCodec.Codec, versioner), versioner)

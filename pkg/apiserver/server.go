@@ -276,7 +276,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // the seam lets pass what no committer came with
+				return raw, nil // the storage hook lets pass what no committer came with
 			}
 			count := func(store storage.Interface) (storage.Interface, error) {
 				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" || resource == "delegations") {

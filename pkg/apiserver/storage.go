@@ -54,7 +54,7 @@ func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compa
 			transformer = identity.NewEncryptCheckTransformer()
 		}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(ledger.Seam(client, versions), compactor, newSharing(config.Codec), newObject, newList, config.Prefix, resourcePrefix, config.GroupResource,
+		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, newSharing(config.Codec), newObject, newList, config.Prefix, resourcePrefix, config.GroupResource,
 			transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
 		if err != nil {
 			client.Close()

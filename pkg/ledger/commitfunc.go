@@ -22,9 +22,9 @@ func (f CommitFunc) commit(ctx context.Context, key string, expected int64, put 
 	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
 }
 
-// WithCommit hands the write that a storage call makes through a client of Seam
+// WithCommit hands the write that a storage call makes through a client of StorageClient
 // to f. Records and Zones bring their own; this is for other resources, and for
-// holding the seam against Kubernetes' own exam of storage (test/storage).
+// holding the storage hook against Kubernetes' own exam of storage (test/storage).
 func WithCommit(ctx context.Context, f CommitFunc) context.Context {
 	return withCommitter(ctx, f)
 }

@@ -6,7 +6,7 @@
 //
 // # Rooms
 //
-// This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (Seam, Records, Zones, Delegations,
+// This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (StorageClient, Records, Zones, Delegations,
 // Set), decides ahead (Preview, EarlyRecord), and tells views and budgets what is written (Follow, FollowSizes). What it does it does
 // by the rooms below, each of which knows those above it alone:
 //
@@ -117,6 +117,6 @@
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
 //
-// Read first: ledger.go and open.go, then record.go and seam.go; of the rooms commit and facts, then outbox. What changes the form of what is stored:
+// Read first: ledger.go and open.go, then record.go and storage.go; of the rooms commit and facts, then outbox. What changes the form of what is stored:
 // migrate.go.
 package ledger

@@ -19,7 +19,7 @@ import (
 )
 
 // Records decorates the raw storage of Records: every write of one goes through
-// the law and takes its zone along. raw must be built with a client from Seam.
+// the law and takes its zone along. raw must be built with a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &records{Interface: raw, l: l}
 }

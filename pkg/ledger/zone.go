@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Zones decorates the raw storage of Zones. raw must be built with a client from Seam.
+// Zones decorates the raw storage of Zones. raw must be built with a client from StorageClient.
 func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 	return &zones{Interface: raw, l: l}
 }

@@ -4,7 +4,7 @@
 // Package storage holds the ledger's storage against Kubernetes' own exam, the
 // RunTest suites of k8s.io/apiserver/pkg/storage/testing.
 //
-// It proves: (1) The seam (ledger.Seam) under etcd3's store, and under the watch
+// It proves: (1) The storage hook (ledger.StorageClient) under etcd3's store, and under the watch
 // cache above it, keeps every promise of storage.Interface while each write is a
 // transaction of two keys: the suites write example Pods, and a decorator of the
 // same form as the ledger's counts them in a second key that must agree when the
@@ -12,7 +12,7 @@
 // those promises that a caller sees at a write: what is returned is what is
 // stored, conflicts, preconditions, suggestions from a cache, empty updates. (3) The
 // suites pass over pkg/ledger/subrev too, where objects share a revision: lone writes,
-// the seam, and a seam whose companion is an object of the same resource.
+// the storage hook, and a storage hook whose companion is an object of the same resource.
 //
 // It does not know the ledger's decisions (pkg/ledger proves them), and the suites do
 // not run over Zones and Records: they write Pods and nothing else. Not run:

@@ -153,7 +153,7 @@ func (p *pods) GuaranteedUpdate(ctx context.Context, key string, destination run
 		return out, ttl, err
 	}
 	err := p.Interface.GuaranteedUpdate(ledger.WithCommit(ctx, p.commit), key, destination, ignoreNotFound, preconditions, try, cached)
-	if lease && err != nil { // the seam refuses leases; the suites want to see one
+	if lease && err != nil { // the storage hook refuses leases; the suites want to see one
 		p.leased.Store(true)
 		return p.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached)
 	}
@@ -190,8 +190,8 @@ func (x *exchanged) TransformToStorage(ctx context.Context, data []byte, about v
 type mode string
 
 const (
-	revisions mode = "revisions" // nothing; writes pass the seam
-	lone      mode = "lone"      // subrev; writes do not pass the seam
+	revisions mode = "revisions" // nothing; writes pass the storage hook
+	lone      mode = "lone"      // subrev; writes do not pass the storage hook
 	hooked    mode = "hooked"    // subrev; the companion is no object
 	last      mode = "last"      // subrev; the companion is an object of the same resource, and watches are narrow
 )
@@ -273,7 +273,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 		compactor = subrev.Compactor(inner)
 	}
 	resource := schema.GroupResource{Resource: "pods"}
-	raw, err := etcd3.New(ledger.Seam(client, nil), compactor, e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
+	raw, err := etcd3.New(ledger.StorageClient(client, nil), compactor, e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(e.codec, versioner), versioner)
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +307,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 }
 
 // agree compares the companions with the pods, but where a suite wrote with a
-// lease: a pod that expires passes the seam by, which is why the ledger refuses them.
+// lease: a pod that expires passes the storage hook by, which is why the ledger refuses them.
 func (e *exam) agree(t *testing.T) {
 	if e.pods.leased.Load() {
 		return

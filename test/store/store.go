@@ -290,7 +290,7 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 	raw := func(resource string, newFunc, newListFunc func() runtime.Object) storage.Interface {
 		codec, versioner := Codec().Codec, storage.APIObjectVersioner{}
 		compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
-		st, failed := etcd3.New(ledger.Seam(client, ledger.Versions(prefix)), subrev.Compactor(compactor), codec, newFunc, newListFunc, prefix, "/kubi.zone/"+resource,
+		st, failed := etcd3.New(ledger.StorageClient(client, ledger.Versions(prefix)), subrev.Compactor(compactor), codec, newFunc, newListFunc, prefix, "/kubi.zone/"+resource,
 			v1alpha1.Resource(resource), transformer, etcd3.NewDefaultLeaseManagerConfig(),
 			etcd3.NewDefaultDecoder(codec, versioner), versioner)
 		stops = append(stops, compactor.Stop)

@@ -15,12 +15,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Seam is the client that the Kubernetes storage of our resources must be built
+// StorageClient is the client that the Kubernetes storage of our resources must be built
 // with: its optimistic writes of Records and Zones become the ledger's
 // transactions, and its revisions are versions. etcd3.store writes objects only through these two methods;
 // reads and watches pass. client stays as it is, and is the one to be closed. versions is Versions(prefix); nil leaves
 // etcd's revisions, for a storage of which every transaction writes one object.
-func Seam(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
+func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the cache and
 		// watches with initial events need. A versioned client connects to none.
@@ -28,7 +28,7 @@ func Seam(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Clien
 		client = &kubernetes.Client{Client: versioned(client.Client, versions)}
 		client.Kubernetes = client
 	}
-	return &kubernetes.Client{Client: client.Client, Kubernetes: seam{client.Kubernetes}}
+	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
 // optimistic carries out the write that the storage decorator put in the context.
@@ -44,9 +44,9 @@ func withCommitter(ctx context.Context, c optimistic) context.Context {
 	return context.WithValue(ctx, committerKey{}, c)
 }
 
-type seam struct{ kubernetes.Interface }
+type hook struct{ kubernetes.Interface }
 
-func (s seam) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (kubernetes.PutResponse, error) {
+func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (kubernetes.PutResponse, error) {
 	c, _ := ctx.Value(committerKey{}).(optimistic)
 	if c == nil {
 		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
@@ -61,7 +61,7 @@ func (s seam) OptimisticPut(ctx context.Context, key string, data []byte, expect
 	return kubernetes.PutResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
-func (s seam) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
+func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
 	c, _ := ctx.Value(committerKey{}).(optimistic)
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
