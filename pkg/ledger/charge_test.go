@@ -320,3 +320,22 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	}
 	st.MustBeClean()
 }
+
+// S9.2: the namespace whose rule went pays for all that comes of it, the end of the zone included that it delegated.
+func TestMetered_whoseRuleWentPaysForTheEnd_S9_2(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	var b bill
+	st := store.New(t)
+	s := st.Server(metered(&b))
+	s.Run()
+	_, none := kids(t, s, 0)
+	st.Settle()
+	b.take()
+	rules(s, none)
+	store.Eventually(t, "it ended", func() bool { return !standing(s, "kids") && !standing(s, "low") })
+	st.Settle()
+	if of := b.take(); of["infra"] < 1000 || of["team-a"] > 0 {
+		t.Errorf("the end of zones whose rule went: %v", of)
+	}
+}

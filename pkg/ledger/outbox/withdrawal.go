@@ -98,6 +98,9 @@ func (box *Outbox) above(k law.Key, uid string) *law.Holding {
 
 // end notes how long servers ran since a withdrawal, and ends the zone when that is over.
 func (box *Outbox) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
+	if by := box.above(k, c.By); by != nil { // whose rule went, as for the cascade that follows
+		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: by.Namespace, Weight: 1})
+	}
 	for {
 		o, mod, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
 		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
