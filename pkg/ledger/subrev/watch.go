@@ -26,7 +26,8 @@ type watcher struct {
 	clientv3.Watcher
 	kv     *kv
 	closed chan struct{}
-	once   sync.Once
+	mu     sync.Mutex
+	ended  bool // closed is
 	all    sync.WaitGroup
 }
 
@@ -68,9 +69,14 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		revision, _ := Split(v.since)
 		opts = append(opts, clientv3.WithRev(max(1, revision)))
 	}
+	if !w.begin() {
+		close(out)
+		return out
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	answers := w.Watcher.Watch(ctx, key, opts...)
-	w.all.Go(func() {
+	go func() {
+		defer w.all.Done()
 		defer cancel()
 		defer close(out)
 		for r := range answers {
@@ -81,8 +87,18 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 				return
 			}
 		}
-	})
+	}()
 	return out
+}
+
+// begin counts a watch that Close waits for. It is false when Close does not wait for any more.
+func (w *watcher) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		w.all.Add(1)
+	}
+	return !w.ended
 }
 
 func refused(out chan clientv3.WatchResponse, err error) clientv3.WatchChan {
@@ -188,8 +204,13 @@ func compacted(r *clientv3.WatchResponse, revision int64) clientv3.WatchResponse
 
 // Close ends the watches that began here, and inner.
 func (w *watcher) Close() error {
+	w.mu.Lock()
+	if !w.ended {
+		w.ended = true
+		close(w.closed)
+	}
+	w.mu.Unlock()
 	err := w.Watcher.Close()
-	w.once.Do(func() { close(w.closed) })
 	w.all.Wait()
 	return err
 }

@@ -392,3 +392,28 @@ func TestWatcher_ends(t *testing.T) {
 		t.Error("Close waits for a caller that has gone")
 	}
 }
+
+// A client that is closed while watches begin on it waits for those that began, and ends the others. The race detector judges this.
+func TestWatcher_closesBesideWatchesThatBegin(t *testing.T) {
+	w := newWorld(t)
+	for range 20 {
+		client := w.wrapped()
+		var all sync.WaitGroup
+		one := make(chan struct{})
+		for i := range 8 {
+			all.Go(func() {
+				answers := client.Watch(t.Context(), w.key("pods", ""), clientv3.WithPrefix())
+				if i == 0 {
+					close(one)
+				}
+				for range answers {
+				}
+			})
+		}
+		<-one
+		if err := client.Watcher.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		all.Wait()
+	}
+}
