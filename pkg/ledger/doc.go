@@ -50,7 +50,7 @@
 //	cuts/                  the outbox, with the parent's Zone                       the Zone's revision
 //	debts/                 what changes a child's apex; consumed with cuts/         its own revision
 //	journal/               each transaction that changes a zone's content, under    nothing: no decision reads it
-//	                       the number of its last step; trimmed by journal
+//	                       the number of its last step; trimmed by journal          (a trim: the name's creation)
 //	condensed/             journal                                                  its own revision, and the name's creation
 //	orphans/               the write of the object that waits                       the range's revisions
 //	outbox/                what owes; rewritten and consumed by the outbox          its own revision
