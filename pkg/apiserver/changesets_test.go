@@ -229,7 +229,7 @@ func (w *watched) send(t *testing.T, set *v1alpha1.ChangeSet) (*v1alpha1.ChangeS
 }
 
 // post sends a set as no client of Go does, with a query.
-func (w *watched) post(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string) {
+func (w *watched) post(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string, err error) {
 	t.Helper()
 	client, err := restclient.HTTPClientFor(w.reach)
 	if err != nil {
@@ -241,14 +241,11 @@ func (w *watched) post(t *testing.T, query string, set *v1alpha1.ChangeSet) (cod
 	}
 	answer, err := client.Post(w.reach.Host+"/apis/kubi.zone/v1alpha1/namespaces/team/changesets?"+query, "application/json", bytes.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		return 0, "", err
 	}
 	defer answer.Body.Close()
 	read, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(read)
+	return answer.StatusCode, string(read), err
 }
 
 func (w *watched) must(t *testing.T, set *v1alpha1.ChangeSet) v1alpha1.ChangeSetStatus {
@@ -504,7 +501,7 @@ func TestChangeSets(t *testing.T) {
 		entered, leave := make(chan struct{}, 2), make(chan struct{})
 		w.mu.Lock()
 		w.admit = func(ctx context.Context, _ admission.Operation, name string) {
-			if name == "slow" { // a webhook that answers nobody
+			if name == "slow" { // a webhook that does not answer
 				entered <- struct{}{}
 				select {
 				case <-ctx.Done():
@@ -528,9 +525,10 @@ func TestChangeSets(t *testing.T) {
 		if err := <-ended; err == nil {
 			t.Error("a client that has gone is answered")
 		}
-		code, text := w.post(t, "timeout=1s", changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")))
-		if code != http.StatusGatewayTimeout {
-			t.Errorf("a webhook that answers nobody: %d %s", code, text)
+		code, text, err := w.post(t, "timeout=1s", changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")))
+		// Where the handler has begun its answer as the time ends, upstream's filter aborts the stream, of which the client sees an error of its own.
+		if aborted := err != nil && strings.Contains(err.Error(), "INTERNAL_ERROR"); code != http.StatusGatewayTimeout && !aborted {
+			t.Errorf("a webhook that does not answer: %d %s, %v", code, text, err)
 		}
 		w.mu.Lock()
 		w.admit = nil
