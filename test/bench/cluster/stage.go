@@ -97,7 +97,7 @@ func (s *stage) start(ctx context.Context, into *figures.Results) error {
 }
 
 func (s *stage) newBackend(ctx context.Context, name string, c kuberig.ServerConfig) (b *backend, err error) {
-	b = &backend{config: c, dir: filepath.Join(s.dir, name)}
+	b = &backend{config: c, dir: filepath.Join(s.dir, name+"-server")} // the program stands at s.dir/kubizone
 	if b.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(s.dir, name+"-etcd")); err != nil {
 		return nil, err
 	}
