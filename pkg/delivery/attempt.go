@@ -220,7 +220,7 @@ func (a *attempt) stopped(ctx context.Context, returned error) bool {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		// No call is on its way, so nobody has to wait for one.
+		// No call is on its way, so no worker has to wait for one.
 		if began && !m.due.isSet(dueRepeat) {
 			next := m.state
 			next.Intent = m.freeIntent(next.Intent, a.config.Identity)

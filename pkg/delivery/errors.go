@@ -106,8 +106,8 @@ var ErrNotProven = errors.New("the first zone shows it")
 // ErrFenced: a later plan of the zone is under way elsewhere.
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// asError is the one border where errors of providers become what users read. Of an error that is not in the
-// contract's form nobody knows what it may hold: it goes into the log only.
+// asError is the one border where errors of providers become what users read. An error that is not in the
+// contract's form may hold a secret: it goes into the log only.
 func asError(err error) *Error {
 	var e *Error
 	switch {

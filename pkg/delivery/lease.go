@@ -38,7 +38,7 @@ type lease struct {
 	// next is what the intent is recorded in.
 	next     State
 	recorded bool
-	// covered: the stored state says that nobody but this worker may begin; begun: it was asked and still said so.
+	// covered: the stored state says that this worker alone may begin; begun: it was asked and still said so.
 	covered, begun bool
 	// err is the first that the fence returned; it stays.
 	err   error
@@ -52,7 +52,7 @@ func (l *lease) prepare(next State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// fence is the Fence of an attempt. The first call records the intent, so that whoever comes after knows what may
+// fence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
 // stand half written; every further one looks whether it still stands (F22). A worker whose own confirmation is the last
 // word on the zone need not record one (State.Holder), but looks. It asks last what can change fastest: nothing lies
 // between a look at the store and the provider's call but the provider.
@@ -136,7 +136,7 @@ func (l *lease) checkConfirmation(ctx context.Context) error {
 	}
 	m.stored.Version = now.Version
 	if time.Since(l.began) >= l.config.Lease/3 {
-		// Nobody shall take a long delivery for an abandoned one.
+		// No other worker shall take a long delivery for an abandoned one.
 		return l.recordIntent(ctx)
 	}
 	if !l.begun {
@@ -159,13 +159,13 @@ func (l *lease) checkIntent(ctx context.Context) error {
 	if time.Since(now.Intent.Time) < l.config.Lease/3 {
 		return nil
 	}
-	// Nobody shall take a long delivery for an abandoned one.
+	// No other worker shall take a long delivery for an abandoned one.
 	l.memory.stored.Version = now.Version
 	now.Intent.Time = time.Now()
 	return l.save(ctx, now)
 }
 
-// save stores a state. A conflict with somebody who left the intent alone (labels of the object, say) is overcome; with
+// save stores a state. A conflict with a write that left the intent alone (labels of the object, say) is overcome; with
 // another worker it is ErrFenced.
 func (l *lease) save(ctx context.Context, next State) error {
 	m, store := l.memory, l.config.Store

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names are who has which name in which class: at a provider there is one zone of a name, whatever views the Zones are of, and what two
-// write there would be of both (H7). A delivery has the name of its state and its former ones, and the one that it claimed to begin with.
-// It is guarded by Loop.mu.
+// names says which delivery has each name in a class. A provider has one zone of a name, whatever the views of the Zones are, so two
+// deliveries of the name would mix their records there (H7). A delivery has the name of its state, its former ones, and the one that it
+// claimed to begin with. It is guarded by Loop.mu.
 type names struct {
 	rights map[Key]*right
 	// holders in the order of their rights: the first has the name. There are more only where more had it before this process began.

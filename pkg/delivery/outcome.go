@@ -44,7 +44,7 @@ const onTheirWay = "servers are on their way to the serial"
 const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
-// freeIntent is an intent whose RRsets are still owed and that nobody is writing.
+// freeIntent is an intent whose RRsets are still owed and that no worker is writing.
 func (m *memory) freeIntent(intent *Intent, me string) *Intent {
 	if intent == nil {
 		return nil

@@ -34,8 +34,8 @@
 //
 // # Keys
 //
-// Who writes each key, and what proves to a decision that it is as it was read. With the Zone means: only in a transaction that puts the
-// Zone object of that uid too, whose revision is compared.
+// The writer of each key, and the compare that proves to a decision that the key is as it was read. With the Zone means: only in a
+// transaction that puts the Zone object of that uid too, whose revision is compared.
 //
 //	key                    written by                                               proved by
 //	objects                the door, and the outbox in cascades                     their own revision

@@ -18,8 +18,8 @@ type Payer struct {
 // PayersKey is that of a context under which the payers of its transactions stand.
 type PayersKey struct{}
 
-// PaidBy says for whom transactions under ctx are written: a client's write for the namespace of its object, whatever zones and
-// parents it writes beside it, and a cascade for the namespace that caused it. What runs for nobody, such as a sweep, has none.
+// PaidBy names the namespaces that are charged for transactions under ctx (S9.2): of a client's write the namespace of its object, also for the
+// zones and parents that are written with it; of a cascade the namespace that caused it. A sweep has no payer.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }

@@ -23,7 +23,7 @@ import (
 // Operations and compares of which a write has a dozen. The client's own constructors copy the value, and each compare
 // by reflection.
 
-// OpPut is the operation that writes value, which nobody changes from here on.
+// OpPut is the operation that writes value, which does not change from here on.
 func OpPut(key string, value []byte) clientv3.Op {
 	op := clientv3.OpPut(key, "")
 	op.WithValueBytes(value)

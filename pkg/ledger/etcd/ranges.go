@@ -79,7 +79,7 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
-	defer func() { // the client waits for somebody who takes what it has read
+	defer func() { // the client waits until what it has read is taken
 		cancel()
 		for range stream {
 		}

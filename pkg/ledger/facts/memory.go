@@ -344,8 +344,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget lets go of the facts of zones that nobody has written since: who writes to many
-// zones in turn does not fill the memory.
+// Forget drops the facts of zones of which none was noted since, so that a client that writes to many zones in turn does not fill the
+// memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -33,7 +33,7 @@ type madeValue struct {
 	tx     *content.Transaction
 }
 
-// Put remembers a value that is about to be sent; nobody changes value or tx from here on.
+// Put remembers a value that is about to be sent; value and tx do not change from here on.
 func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxMadeOctets {
 		return

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A record that cannot be read stops nobody else's. A cascade leaves it out and notes it
+// A record that cannot be read stops no other one. A cascade leaves it out and notes it
 // in its item, takes its marks from the zones as if it had been decided, and the item
 // stays, with nothing but what was left out: a server that can read it again, or finds it
 // gone, brings the item to its end.

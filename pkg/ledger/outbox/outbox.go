@@ -129,7 +129,7 @@ func rest(ctx context.Context, d time.Duration, cascades int) {
 	}
 }
 
-// writeZone commits a decision about a zone object that nobody asked for.
+// writeZone commits a decision about a zone object that no client asked for.
 func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
 	w := box.com.WriteOf("zones", o, mod)
 	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.of(), ask

@@ -153,7 +153,7 @@ func (box *Outbox) scan(ctx context.Context, s *standing, scan law.Scan, found f
 			c := candidate{letter: layout.WaitingRecord}
 			if scan.Kind == law.ScanMembers {
 				// What has come in since the work was owed was decided since, and holds at that
-				// revision (I5): whoever goes on writing does not keep the work from its end.
+				// revision (I5): a client that goes on writing does not keep the work from its end.
 				if s.since > 0 && kv.ModRevision > s.since {
 					continue
 				}
