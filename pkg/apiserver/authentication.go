@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// authenticationConfigMap of kube-system is where kube-apiserver says whom it trusts: client certificates, and who may
-	// speak for others.
+	// authenticationConfigMap of kube-system is where kube-apiserver says whom it trusts: client certificates, and
+	// who may speak for others.
 	authenticationConfigMap = "extension-apiserver-authentication"
 	allowedNamesKey         = "requestheader-allowed-names"
 )
@@ -154,8 +154,8 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 	}, nil
 }
 
-// authorityCheck is the readiness of certificates that an authority signed: its controller reads it after the start, and
-// refuses them until then.
+// authorityCheck is the readiness of certificates that an authority signed: its controller reads it after the start,
+// and refuses them until then.
 func authorityCheck(name string, authority dynamiccertificates.CAContentProvider) healthz.HealthChecker {
 	return healthz.NamedCheck(name, func(*http.Request) error {
 		if len(authority.CurrentCABundleContent()) == 0 {

@@ -27,21 +27,22 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write before it is decided (S9), as it comes to the storage or as a dry run asks for it. before is nil for a
-// creation.
+// asked is a write before it is decided (S9), as it comes to the storage or as a dry run asks for it. before is nil
+// for a creation.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// shrinks: an update that takes a quarter off what the object takes passes. An object of 96 KiB may so be written two dozen times,
-// and not once for each octet that it has.
+// shrinks: an update that takes a quarter off what the object takes passes. An object of 96 KiB may so be written two
+// dozen times, and not once for each octet that it has.
 const shrinks = 4
 
-// allow asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an update that changes
-// nothing: nothing is written then. A status is charged and not counted as stock, so that controllers can say how an object is;
-// its size has its own bound (S5.6). A finalizer of the subresource always passes: a zone that may stand may be delivered. No Role
-// of the namespace gives that subresource (S8.2), so no tenant gets round the budgets by it.
+// allow asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an
+// update that changes nothing: nothing is written then. A status is charged and not counted as stock, so that
+// controllers can say how an object is; its size has its own bound (S5.6). A finalizer of the subresource always
+// passes: a zone that may stand may be delivered. No Role of the namespace gives that subresource (S8.2), so no
+// tenant gets round the budgets by it.
 func (s *Server) allow(ctx context.Context, w asked) error {
 	grows := w.octets(s, w.after)
 	if w.before != nil {
@@ -83,8 +84,8 @@ func (w asked) octets(s *Server, object sized) int64 {
 	return keys.StoredOctets(keys.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
 }
 
-// budgeted judges writes of Records, Zones or Delegations by the budgets of their namespaces before the ledger decides about them, so that a
-// refused one costs nothing.
+// budgeted judges writes of Records, Zones or Delegations by the budgets of their namespaces before the ledger
+// decides about them, so that a refused one costs nothing.
 type budgeted struct {
 	storage.Interface
 	server   *Server

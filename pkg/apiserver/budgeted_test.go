@@ -38,8 +38,8 @@ func long(name string, octets int) *v1alpha1.Record {
 	return record
 }
 
-// S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. What deletes, shrinks or says how an object is passes, and
-// so does another namespace; a dry run is judged like the write.
+// S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. What deletes, shrinks or says how an
+// object is passes, and so does another namespace; a dry run is judged like the write.
 func TestBudgets_stored_S9_1(t *testing.T) {
 	api := bounded(t, budget.Options{Stored: "512Ki", Written: "unlimited", Burst: time.Minute})
 	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
@@ -92,8 +92,8 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	}
 }
 
-// S9.3: a zone that a namespace has is delivered, however full the namespace is and however fast it writes: the finalizer by which
-// it is held passes. A finalizer in a write of the Zone itself does not.
+// S9.3: a zone that a namespace has is delivered, however full the namespace is and however fast it writes: the
+// finalizer by which it is held passes. A finalizer in a write of the Zone itself does not.
 func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	for name, options := range map[string]budget.Options{
@@ -144,8 +144,8 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	}
 }
 
-// S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions, those that change nothing and those that
-// shrink an object by a quarter.
+// S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions, those that
+// change nothing and those that shrink an object by a quarter.
 func TestBudgets_written_S9_2(t *testing.T) {
 	api := bounded(t, budget.Options{Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second})
 	ctx := t.Context()

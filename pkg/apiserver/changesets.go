@@ -22,9 +22,10 @@ import (
 // itemHandler serves the items of change sets once the generic server is made: its handler is a part of that.
 type itemHandler struct{ http.Handler }
 
-// keepItems has the server serve the items of change sets, too: what a request meets behind authentication, impersonation, priority and fairness. The set has passed
-// these for all its items. A seat for each item would be held while it waits for the others, which may wait for seats; so the set has one, for as long as all of its items take.
-// Each has an audit event of its own, as the policy says for Records, with the set's ID.
+// keepItems has the server serve the items of change sets, too: what a request meets behind authentication,
+// impersonation, priority and fairness. The set has passed these for all its items. A seat for each item would be
+// held while it waits for the others, which may wait for seats; so the set has one, for as long as all of its items
+// take. Each has an audit event of its own, as the policy says for Records, with the set's ID.
 func keepItems(config *genericapiserver.Config) *itemHandler {
 	items := &itemHandler{}
 	build := config.BuildHandlerChainFunc
@@ -44,8 +45,9 @@ func keepItems(config *genericapiserver.Config) *itemHandler {
 // quotaOfRecords is the quota that counts Records.
 const quotaOfRecords = "count/records.kubi.zone"
 
-// giveBack returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that were not created. Upstream's controller would, some
-// minutes later. What is there stays counted, whatever that has done meanwhile.
+// giveBack returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that
+// were not created. Upstream's controller would, some minutes later. What is there stays counted, whatever that has
+// done meanwhile.
 func (s *Server) giveBack(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := s.client.Client.Get(ctx, s.ledger.Layout().Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

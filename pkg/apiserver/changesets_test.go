@@ -526,7 +526,8 @@ func TestChangeSets(t *testing.T) {
 			t.Error("a client that has gone is answered")
 		}
 		code, text, err := w.post(t, "timeout=1s", changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")))
-		// Where the handler has begun its answer as the time ends, upstream's filter aborts the stream, of which the client sees an error of its own.
+		// Where the handler has begun its answer as the time ends, upstream's filter aborts the stream, of which the
+		// client sees an error of its own.
 		if aborted := err != nil && strings.Contains(err.Error(), "INTERNAL_ERROR"); code != http.StatusGatewayTimeout && !aborted {
 			t.Errorf("a webhook that does not answer: %d %s, %v", code, text, err)
 		}

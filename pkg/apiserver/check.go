@@ -54,8 +54,8 @@ func Check(ctx context.Context, source Source) (fsck.Report, error) {
 	return fsck.Run(ctx, fsck.Config{Client: client.Client, Prefix: Prefix, Zones: of("zones"), Records: of("records"), Delegations: of("delegations")})
 }
 
-// AdoptCluster makes the store belong to the cluster whose kube-system has this uid, and returns the one it belonged to,
-// "" for none (S8.3). Servers may run.
+// AdoptCluster makes the store belong to the cluster whose kube-system has this uid, and returns the one it belonged
+// to, "" for none (S8.3). Servers may run.
 func AdoptCluster(ctx context.Context, source Source, uid string) (before string, err error) {
 	client, _, err := source.open(ctx)
 	if err != nil {

@@ -22,11 +22,12 @@ import (
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
 )
 
-// classes says which DNSClasses are for a namespace: for those who name one by what etcd has, and of the default ones by
-// what a watch has told.
+// classes says which DNSClasses are for a namespace: for those who name one by what etcd has, and of the default ones
+// by what a watch has told.
 type classes struct {
 	store *dnsclass.REST
-	// namespaces is where labels come from; nil standalone, where every namespace there could be is there and has its name.
+	// namespaces is where labels come from; nil standalone, where every namespace there could be is there and has its
+	// name.
 	namespaces corev1.NamespaceLister
 	// informer follows store and indexes the default classes.
 	informer cache.SharedIndexInformer
@@ -80,7 +81,8 @@ func internal(options metav1.ListOptions) (*internalversion.ListOptions, error) 
 	return within, err
 }
 
-// budget is what the annotation of a namespace says of its budget, "" for nothing. It takes the right to update the Namespace.
+// budget is what the annotation of a namespace says of its budget, "" for nothing. It takes the right to update the
+// Namespace.
 func (c *classes) budget(namespace string) string {
 	if c.namespaces == nil {
 		return ""
@@ -139,8 +141,8 @@ func (c *classes) first(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNS
 	return named, err
 }
 
-// withdrawing are the classes that deliver the zone and do not allow it deletionPolicy Retain, by name: those that it names and that are there, or the default
-// classes for its namespace and view.
+// withdrawing are the classes that deliver the zone and do not allow it deletionPolicy Retain, by name: those that it
+// names and that are there, or the default classes for its namespace and view.
 func (c *classes) withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string, error) {
 	delivering := c.inDefault(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -185,10 +187,12 @@ func (c *classes) inDefault(namespace, view string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
-// deliver says whether a default class delivers zones of a namespace and a view that name none. It is asked with every write.
+// deliver says whether a default class delivers zones of a namespace and a view that name none. It is asked with
+// every write.
 func (c *classes) deliver(namespace, view string) bool { return len(c.inDefault(namespace, view)) > 0 }
 
-// mayDeliver is deliver, and true where the classes are not known yet: a wrong True of Ready is worse than a late one (S6.7).
+// mayDeliver is deliver, and true where the classes are not known yet: a wrong True of Ready is worse than a late one
+// (S6.7).
 func (c *classes) mayDeliver(namespace, view string) bool {
 	return c.check() != nil || c.deliver(namespace, view)
 }

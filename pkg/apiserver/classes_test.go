@@ -394,7 +394,8 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	} else if !meta.IsStatusConditionTrue(later.Status.Conditions, v1alpha1.ConditionServable) || later.Status.EntryCount != 3 {
 		t.Errorf("S6.2: the default class's name server, its address and the SOA: %+v", later.Status)
 	}
-	// S8.2: what delivers a zone has to allow Retain, whether the zone names it or not; what is not there yet is asked when it delivers.
+	// S8.2: what delivers a zone has to allow Retain, whether the zone names it or not; what is not there yet is
+	// asked when it delivers.
 	for name, classes := range map[string][]string{"retained-by-default": nil, "retained-by-name": {"nowhere", "by-default"}} {
 		retained := zoneOfClasses("team-d", name, classes...)
 		retained.Spec.DeletionPolicy = v1alpha1.DeletionPolicyRetain

@@ -47,8 +47,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 }
 
 // serveCore serves the discovery of a core group with no resource in it, which clients read before any other, and
-// answers kubectl's question whether a namespace exists, which it asks after every "not found": standalone any namespace
-// does. Without an answer kubectl tells its user that the namespace is missing instead of the object.
+// answers kubectl's question whether a namespace exists, which it asks after every "not found": standalone any
+// namespace does. Without an answer kubectl tells its user that the namespace is missing instead of the object.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager

@@ -129,8 +129,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	return nil
 }
 
-// writesDelivery: the request changes what is known to stand at a provider. The right to do everything in a namespace is
-// not the right to say that nothing of a zone is left to withdraw (S8.2).
+// writesDelivery: the request changes what is known to stand at a provider. The right to do everything in a namespace
+// is not the right to say that nothing of a zone is left to withdraw (S8.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers")
@@ -242,8 +242,8 @@ func (d *Delegated) etcd(registry install.Registry) *genericoptions.EtcdOptions 
 	return options
 }
 
-// ClientConfig is how kube-apiserver is reached: by the kubeconfig, or as the pod's service account where none is named.
-// flag names the kubeconfig in the error.
+// ClientConfig is how kube-apiserver is reached: by the kubeconfig, or as the pod's service account where none is
+// named. flag names the kubeconfig in the error.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error

@@ -17,8 +17,8 @@
 //	    behind the ledger's back.
 //	A5. A stopping server first says that it is not ready, then answers what it has taken in, then lets go of etcd.
 //	A6. Behind a kube-apiserver, who somebody is and what they may do is what it says. Headers that name a user are
-//	    believed from certificates whose name is on its list alone, and an empty list is nobody; without saying who they
-//	    are, people see the health paths and nothing else.
+//	    believed from certificates whose name is on its list alone, and an empty list is nobody; without saying who
+//	    they are, people see the health paths and nothing else.
 //	A7. There it is ready when it may do at kube-apiserver what it needs; until then it names each rule it lacks.
 //
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know

@@ -26,8 +26,8 @@ type feed struct {
 	set    *zoneview.Set
 	// pause between a failure and the next start; thaw before frozen zones are read again, doubling up to longestThaw.
 	pause, thaw time.Duration
-	// uids are the zones of the store, and misfits counts the steps in a row of a zone that did not fit. The start of the
-	// moment looks at them, with its mutex held.
+	// uids are the zones of the store, and misfits counts the steps in a row of a zone that did not fit. The start of
+	// the moment looks at them, with its mutex held.
 	uids    map[string]zoneview.Zone
 	misfits map[string]int
 

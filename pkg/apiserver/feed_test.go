@@ -150,8 +150,8 @@ func lying(t *testing.T, n int) func(ledger.Sink) {
 	}
 }
 
-// S7.2, S7.5: of a zone that is not settled what is delivered is an earlier state, to which the journal leads back. Where it does not,
-// nothing is delivered until the zone settles.
+// S7.2, S7.5: of a zone that is not settled what is delivered is an earlier state, to which the journal leads back.
+// Where it does not, nothing is delivered until the zone settles.
 func TestFeed_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },

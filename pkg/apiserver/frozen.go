@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// firstThaw doubles up to longestThaw: somebody who mends a zone need not restart the server, and a store that stays
-	// damaged is not read over and over.
+	// firstThaw doubles up to longestThaw: somebody who mends a zone need not restart the server, and a store that
+	// stays damaged is not read over and over.
 	firstThaw   = time.Minute
 	longestThaw = time.Hour
 )
@@ -39,8 +39,8 @@ type frozenZone struct {
 	err  error
 }
 
-// Base takes in a zone and proves it in the background: 7 µs a value, which a big zone must not make the others wait for.
-// Until then the Set has what it had, proven before, or nothing.
+// Base takes in a zone and proves it in the background: 7 µs a value, which a big zone must not make the others wait
+// for. Until then the Set has what it had, proven before, or nothing.
 func (s *start) Base(base ledger.Base) {
 	identity := zoneOf(base.Zone.UID, base.Identity)
 	snapshot := zoneview.NewSnapshot(identity, base.Zone.Header, base.Zone.Serial, base.Zone.N, base.Zone.State, slices.Values(merged(base.Sets)))
@@ -95,8 +95,8 @@ func undo(snapshot *zoneview.Snapshot, steps []content.Step) (*zoneview.Snapshot
 	return snapshot, nil
 }
 
-// proved ends a proof: the zone is put in and led on by what came meanwhile, or frozen. delivered is the state that is delivered,
-// some steps before snapshot where the zone is unsettled; nil: it is not known.
+// proved ends a proof: the zone is put in and led on by what came meanwhile, or frozen. delivered is the state that
+// is delivered, some steps before snapshot where the zone is unsettled; nil: it is not known.
 func (s *start) proved(waits *proving, snapshot, delivered *zoneview.Snapshot, since []content.Step, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -160,8 +160,8 @@ func (s *start) Ready() {
 	})
 }
 
-// freeze keeps a zone as it is in the Set: at the last serial that was proven, or not there at all. What is not proven is
-// handed to nobody.
+// freeze keeps a zone as it is in the Set: at the last serial that was proven, or not there at all. What is not
+// proven is handed to nobody.
 func (f *feed) freeze(ctx context.Context, key string, zone zoneview.Zone, err error) {
 	named := cache.NewObjectName(zone.Namespace, zone.Name)
 	if namespace, name, ok := strings.Cut(key, "/"); ok {
@@ -222,8 +222,8 @@ func (f *feed) frozenZones() int {
 	return len(f.frozen)
 }
 
-// unproven is what a reader of a frozen zone is told, as Kubernetes says that a stored object cannot be read. The reason
-// is for the log: it may name Records of others (S1.7).
+// unproven is what a reader of a frozen zone is told, as Kubernetes says that a stored object cannot be read. The
+// reason is for the log: it may name Records of others (S1.7).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,

@@ -12,19 +12,20 @@ import (
 	"kubi.zone/kubizone/pkg/memory"
 )
 
-// The garbage, in octets, that a server with little in its heap lets stand: a sixteenth of the memory there is, which is its
-// container's where that is less than the machine's, and within these bounds. usualSpare where neither is known.
+// The garbage, in octets, that a server with little in its heap lets stand: a sixteenth of the memory there is, which
+// is its container's where that is less than the machine's, and within these bounds. usualSpare where neither is
+// known.
 const (
 	leastSpare = 64 << 20
 	usualSpare = 256 << 20
 	mostSpare  = 1 << 30
 )
 
-// SpareHeap has garbage collected only when there is as much of it as a sixteenth of the memory, 1 GiB at most, where the heap
-// holds less than that; where it holds more, when there is as much again, which is Go's default. A write leaves some 100 KiB,
-// and a collection goes through all that is held, the watch caches' history above all: a server of few zones that is written
-// to would spend a fifth of its CPU time on it. It is for a whole process; GOGC in the environment overrides it, and GOMEMLIMIT
-// is kept.
+// SpareHeap has garbage collected only when there is as much of it as a sixteenth of the memory, 1 GiB at most, where
+// the heap holds less than that; where it holds more, when there is as much again, which is Go's default. A write
+// leaves some 100 KiB, and a collection goes through all that is held, the watch caches' history above all: a server
+// of few zones that is written to would spend a fifth of its CPU time on it. It is for a whole process; GOGC in the
+// environment overrides it, and GOMEMLIMIT is kept.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return

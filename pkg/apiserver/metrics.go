@@ -31,8 +31,8 @@ const (
 	resultError       = "error"
 )
 
-// figures are the metrics of one server. None has a label for a zone, a Record or a namespace; those of budgets name ten
-// namespaces (package budget).
+// figures are the metrics of one server. None has a label for a zone, a Record or a namespace; those of budgets name
+// ten namespaces (package budget).
 type figures struct {
 	metrics.BaseStableCollector
 	server *Server

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas lets the plugin ResourceQuota count our objects (count/records.kubi.zone). kube-apiserver judges what it stores
-// itself; a write of ours passes its own plugin by. Objects are counted by kube-controller-manager, so nothing has to be
-// evaluated here.
+// quotas lets the plugin ResourceQuota count our objects (count/records.kubi.zone). kube-apiserver judges what it
+// stores itself; a write of ours passes its own plugin by. Objects are counted by kube-controller-manager, so nothing
+// has to be evaluated here.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

@@ -35,7 +35,8 @@ const raisers = 32
 // RaiseSerials moves every serial of a store ahead by at least jump, 1 to MaxSerialJump, counted from the next one that
 // the zone would have today: whatever was handed out since a backup was taken is then behind. It raises
 // spec.minimumSerial (S6.6), so hash and journal are what a server would have written, and likewise what is remembered
-// for names whose zone is gone, and leaves a floor for names that the store does not know (S6.5). No server may run on the store. It returns how many zones there are.
+// for names whose zone is gone, and leaves a floor for names that the store does not know (S6.5). No server may run
+// on the store. It returns how many zones there are.
 func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, err error) {
 	if jump < 1 || jump > MaxSerialJump {
 		return 0, fmt.Errorf("a jump of %d: must be from 1 to %d", jump, MaxSerialJump)

@@ -227,8 +227,8 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 	return s.install(registry, options, of, items)
 }
 
-// stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.
-// The ledger writes some of them past the storage and must write them alike.
+// stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of
+// them. The ledger writes some of them past the storage and must write them alike.
 func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) objects.ObjectCodec {
 	// Without encryption, what somebody else encrypted is called that, and not damaged.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
@@ -260,8 +260,9 @@ func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOpti
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// No garbage collector watches a standalone server: the finalizers of the propagation policies Orphan and Foreground
-	// would stand for ever, and a delete with one of them would never end (S8.4). Without it every policy deletes at once.
+	// No garbage collector watches a standalone server: the finalizers of the propagation policies Orphan and
+	// Foreground would stand for ever, and a delete with one of them would never end (S8.4). Without it every policy
+	// deletes at once.
 	options.EnableGarbageCollection = false
 	return options
 }
@@ -381,8 +382,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger carries out what writes owe elsewhere, keeps views and classes at the state of the store and cares for etcd, until
-// ctx ends. The API needs it: run it before Run begins and until Run has returned.
+// RunLedger carries out what writes owe elsewhere, keeps views and classes at the state of the store and cares for
+// etcd, until ctx ends. The API needs it: run it before Run begins and until Run has returned.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -410,8 +411,8 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// cascade carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is away
-// holds nothing back for long: nothing wrong comes of not knowing.
+// cascade carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is
+// away holds nothing back for long: nothing wrong comes of not knowing.
 func (s *Server) cascade(ctx context.Context) error {
 	if s.namespacesSynced != nil {
 		first, cancel := context.WithTimeout(ctx, namespacesTimeout)

@@ -17,11 +17,13 @@ import (
 // sharedObjects is how many objects of a resource sharing remembers.
 const sharedObjects = 1000
 
-// sharing is the codec of a resource's watch. The watch cache keeps the objects of all events of more than a minute, decoded.
-// Each write of a record writes its Zone, of which the status alone changes: a Zone of 64 KiB took 110 KiB of memory for each
-// patch of 30 octets. So what is long in an object is that of its event before, where they are equal.
+// sharing is the codec of a resource's watch. The watch cache keeps the objects of all events of more than a minute,
+// decoded. Each write of a record writes its Zone, of which the status alone changes: a Zone of 64 KiB took 110 KiB
+// of memory for each patch of 30 octets. So what is long in an object is that of its event before, where they are
+// equal.
 //
-// Objects of a watch are read only: what comes from here is never decoded for a write (etcd3.Decoder has the plain codec).
+// Objects of a watch are read only: what comes from here is never decoded for a write (etcd3.Decoder has the plain
+// codec).
 type sharing struct {
 	runtime.Codec
 	last *lru.Cache // types.UID to pieces

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what, and
-// do not list all of it (S6.7).
+// A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what,
+// and do not list all of it (S6.7).
 func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 	api := whole(t)
 	ctx := t.Context()

@@ -67,8 +67,9 @@ const (
 	verifiedFor  = time.Minute
 )
 
-// rememberVerified asks next once a minute about a client certificate, and not with each request: its signature takes as long as a tenth of a write.
-// The user follows from the certificate and the authority, which stay as they are; what ends is its time.
+// rememberVerified asks next once a minute about a client certificate, and not with each request: its signature takes
+// as long as a tenth of a write. The user follows from the certificate and the authority, which stay as they are;
+// what ends is its time.
 func rememberVerified(next authenticator.Request) authenticator.Request {
 	verified := cache.NewLRUExpireCache(verifiedKept)
 	return authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {

@@ -122,8 +122,9 @@ func (f *following) asked() (sum int) {
 	return sum
 }
 
-// through writes the first Records so many times, each time in one transaction, and begins the next one not before its time, or where every
-// is 0 when all informers have this one. It returns how many requests the informers had to send anew, and checks what they were told.
+// through writes the first Records so many times, each time in one transaction, and begins the next one not before
+// its time, or where every is 0 when all informers have this one. It returns how many requests the informers had to
+// send anew, and checks what they were told.
 func (f *following) through(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
 	t.Helper()
 	asked, before := f.asked(), make([]kuberig.Informed, len(f.all))
@@ -151,8 +152,9 @@ func (f *following) through(ctx context.Context, t testing.TB, objects, times in
 	return f.asked() - asked
 }
 
-// A transaction of 40 Records reaches each of 24 informers that keep up whole and in order, and none of them has to ask anew: what closes
-// an informer is that more is written than it takes, as with lone writes (BenchmarkVersions_informers).
+// A transaction of 40 Records reaches each of 24 informers that keep up whole and in order, and none of them has to
+// ask anew: what closes an informer is that more is written than it takes, as with lone writes
+// (BenchmarkVersions_informers).
 func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")
@@ -170,8 +172,8 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	t.Errorf("each time informers asked anew, in the end %d", anew)
 }
 
-// BenchmarkVersions_informers says at which rate informers are closed that server, etcd and informers share a machine with:
-// go test -run none -bench Versions -benchtime 1x
+// BenchmarkVersions_informers says at which rate informers are closed that server, etcd and informers share a machine
+// with: go test -run none -bench Versions -benchtime 1x
 func BenchmarkVersions_informers(b *testing.B) {
 	f := newFollowing(b.Context(), b, 24)
 	for _, callers := range []int{1, 16, 64} { // of the API, in one zone

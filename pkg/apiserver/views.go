@@ -36,12 +36,13 @@ type views struct {
 	set *zoneview.Set
 	// frozen is why a zone (by uid) cannot be proven; nil: it can.
 	frozen func(uid string) error
-	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and the content
-	// state at that serial; journal.ErrTrimmed where it does not reach back so far.
+	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and
+	// the content state at that serial; journal.ErrTrimmed where it does not reach back so far.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// journal are all that the journal in etcd has up to the step n, likewise.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left is what a zone that ended had since a serial, until it is withdrawn; journal.ErrTrimmed where that is not known.
+	// left is what a zone that ended had since a serial, until it is withdrawn; journal.ErrTrimmed where that is not
+	// known.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
@@ -87,8 +88,8 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	return snapshot, nil
 }
 
-// Oldest is out of the Set or the stored journal, the one that reaches further back: a server that was started lately has few steps in
-// the Set, one that runs for long has more there.
+// Oldest is out of the Set or the stored journal, the one that reaches further back: a server that was started lately
+// has few steps in the Set, one that runs for long has more there.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.set.Oldest(uid)
@@ -174,8 +175,8 @@ func (v views) recall(ctx context.Context, uid string, since, until serial.Seria
 	return prove(ctx, after, until, before, steps)
 }
 
-// prove goes back from the newest by stored steps, to the content state that is stored for the serial before the first of them. Those
-// up to until are answered, with what they lead to.
+// prove goes back from the newest by stored steps, to the content state that is stored for the serial before the
+// first of them. Those up to until are answered, with what they lead to.
 func prove(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (*zoneview.Snapshot, []content.Step, error) {
 	// The newest is proven, so all are that lead from a definition with the content state that is stored for it.
 	var err error

@@ -180,7 +180,8 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	}
 }
 
-// S3.4, S8.2: a zone that ended is told by the names and types of what it had, each once, those of its header among them.
+// S3.4, S8.2: a zone that ended is told by the names and types of what it had, each once, those of its header among
+// them.
 func TestViews_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
 	known := true
 	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {

@@ -31,7 +31,8 @@ import (
 )
 
 const (
-	// keptBody is how long a body may be of which the types are looked at here. A longer one is left to the generic server.
+	// keptBody is how long a body may be of which the types are looked at here. A longer one is left to the generic
+	// server.
 	keptBody = 128 << 10
 	// toldFields is how many fields an answer names.
 	toldFields = 10
@@ -46,9 +47,10 @@ var kindsOf = map[string]reflect.Type{
 	"changesets": reflect.TypeFor[v1alpha1.ChangeSet](),
 }
 
-// refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what it has and what it takes (S5.2). By the kind of
-// write, the generic server says it in words of Go, repeats the whole object, names no field, or takes what is left of a number that is too large.
-// A field that is unknown, where the client wants that refused, is answered with the one that is nearest.
+// refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what
+// it has and what it takes (S5.2). By the kind of write, the generic server says it in words of Go, repeats the whole
+// object, names no field, or takes what is left of a number that is too large. A field that is unknown, where the
+// client wants that refused, is answered with the one that is nearest.
 func refuseWrongTypes(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -59,7 +61,8 @@ func refuseWrongTypes(handler http.Handler) http.Handler {
 	})
 }
 
-// checkedBody is a body at the end of which stands an error where a value in it is of the wrong type. It is read whole before anything is decided.
+// checkedBody is a body at the end of which stands an error where a value in it is of the wrong type. It is read
+// whole before anything is decided.
 type checkedBody struct {
 	io.ReadCloser
 	contentType string
@@ -112,7 +115,8 @@ func wrongTypesError(kind string, wrong field.ErrorList) error {
 	return err
 }
 
-// wrongTypes are the fields of an object, or of a patch of one, that have a value of another type than theirs, and where that is strict those that are unknown.
+// wrongTypes are the fields of an object, or of a patch of one, that have a value of another type than theirs, and
+// where that is strict those that are unknown.
 func wrongTypes(body []byte, contentType string, of reflect.Type, strict bool) field.ErrorList {
 	var value any
 	media, _, _ := mime.ParseMediaType(contentType)
@@ -223,8 +227,8 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
-// fit are the faults of a value that is to be of a type. What the type does not know is one where that is strict; a directive of a strategic merge
-// patch ($patch, $setElementOrder) is none.
+// fit are the faults of a value that is to be of a type. What the type does not know is one where that is strict; a
+// directive of a strategic merge patch ($patch, $setElementOrder) is none.
 func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorList {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()

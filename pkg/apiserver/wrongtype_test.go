@@ -22,7 +22,8 @@ const (
 	aZone   = `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z","namespace":"team"},"spec":{"domainName":"example.","delegations":[{"namespace":"team","records":[{"pattern":"*"}]}]}}`
 )
 
-// S5.2: a value of the wrong type is answered with the field, what it has and what it takes, by whatever write it comes: not in words of Go, nor with the whole object.
+// S5.2: a value of the wrong type is answered with the field, what it has and what it takes, by whatever write it
+// comes: not in words of Go, nor with the whole object.
 func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 	client := whole(t)
 	all := []types.PatchType{types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
@@ -171,7 +172,8 @@ func BenchmarkWrongTypes(b *testing.B) {
 	}
 }
 
-// An unknown field is refused where the client asks for that, with the field that was meant, and once; a directive of a patch is none.
+// An unknown field is refused where the client asks for that, with the field that was meant, and once; a directive of
+// a patch is none.
 func TestWrite_namesTheFieldThatWasMeant(t *testing.T) {
 	client := whole(t)
 	if err := client.RESTClient().Post().Namespace("team").Resource("zones").SetHeader("Content-Type", "application/json").Body([]byte(aZone)).Do(t.Context()).Error(); err != nil {

@@ -113,7 +113,8 @@ type rule struct {
 	names                     []string
 }
 
-// rbac evaluates rules as plugin/pkg/auth/authorizer/rbac of Kubernetes does: a rule with names covers no request without one.
+// rbac evaluates rules as plugin/pkg/auth/authorizer/rbac of Kubernetes does: a rule with names covers no request
+// without one.
 func rbac(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 	return func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		a := spec.ResourceAttributes
@@ -192,7 +193,8 @@ func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 	}
 }
 
-// The claim of doc.go (1), by a second implementation: whatever the roles, asking without the name first decides as asking by name does.
+// The claim of doc.go (1), by a second implementation: whatever the roles, asking without the name first decides as
+// asking by name does.
 func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 	verbs, resources, names := []string{"get", "create", "delete"}, []string{"records", "zones"}, []string{"", "www", "mail"}
 	roles := []rule{

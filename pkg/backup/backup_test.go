@@ -193,7 +193,8 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	}
 }
 
-// B2, B3: a file that is damaged under checksums that are right is refused with an error, whichever of its pages it is, and leaves nothing behind.
+// B2, B3: a file that is damaged under checksums that are right is refused with an error, whichever of its pages it
+// is, and leaves nothing behind.
 func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	old := start(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
@@ -212,7 +213,8 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	if err := embed.CheckSnapshot(file); err != nil {
 		t.Fatalf("a whole file: %v", err)
 	}
-	// damage writes the file with those octets changed, and with the sums that it has then: etcd's at its end, and the manifest's.
+	// damage writes the file with those octets changed, and with the sums that it has then: etcd's at its end, and
+	// the manifest's.
 	damage := func(change func(pages []byte)) {
 		t.Helper()
 		content := slices.Clone(whole)
@@ -275,8 +277,8 @@ func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64
 	return objects, store.Must(strconv.ParseInt(all.ResourceVersion, 10, 64))
 }
 
-// Objects that share a revision have the versions that they had after a restore by every program, and everything after is ahead of what was
-// handed out before the store was lost.
+// Objects that share a revision have the versions that they had after a restore by every program, and everything
+// after is ahead of what was handed out before the store was lost.
 func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {

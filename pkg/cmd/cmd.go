@@ -192,8 +192,8 @@ const (
 	logJSON = "json"
 )
 
-// quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4), in the form asked for. klog is one for
-// the process; the libraries we are built on write to it.
+// quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4), in the form
+// asked for. klog is one for the process; the libraries we are built on write to it.
 func quiet(to io.Writer, verbosity int, format string) error {
 	if format != logText && format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
@@ -227,7 +227,8 @@ func quiet(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger has the keys of Kubernetes' own programs, and level: theirs is without, so that a warning cannot be told from information, and goes with it.
+// jsonLogger has the keys of Kubernetes' own programs, and level: theirs is without, so that a warning cannot be told
+// from information, and goes with it.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
@@ -247,7 +248,8 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	), zap.WithCaller(true))
 }
 
-// writeUnstructured writes a line of klog, `W0102 15:04:05.000000    4711 file.go:12] message`: of what is logged without keys klog has the severity there alone.
+// writeUnstructured writes a line of klog, `W0102 15:04:05.000000    4711 file.go:12] message`: of what is logged
+// without keys klog has the severity there alone.
 func writeUnstructured(logger *zap.Logger, line string) {
 	level := zapcore.ErrorLevel
 	switch {

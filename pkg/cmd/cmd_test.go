@@ -198,7 +198,8 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 	}
 }
 
-// Each line of the log is an object, with what a collector wants to know, by whatever call it came; what is quiet is as with text.
+// Each line of the log is an object, with what a collector wants to know, by whatever call it came; what is quiet is
+// as with text.
 func TestLog_isJSONWhereAsked(t *testing.T) {
 	defer klog.ClearLogger()
 	type line struct {

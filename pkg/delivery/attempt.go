@@ -35,8 +35,8 @@ type attempt struct {
 type others interface {
 	// claims are the names of the delivery, of which the others learn, and what they want of them.
 	claims() claims
-	// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and this one when it is
-	// free.
+	// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
+	// this one when it is free.
 	claim(zone name.Name) bool
 	// disclaim lets go of a name that was claimed, as far as nothing is known to stand under it.
 	disclaim(zone name.Name)
@@ -157,8 +157,8 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 	return false
 }
 
-// storeOutcome saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like the last
-// one writes nothing.
+// storeOutcome saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like
+// the last one writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done outcome) {
 	m := a.memory
 	switch {
@@ -385,8 +385,8 @@ func (a *attempt) leaveName(ctx context.Context, zone name.Name) bool {
 	return a.save(ctx, m.leftName(f, next, own))
 }
 
-// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is delivered under its
-// present name.
+// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is
+// delivered under its present name.
 func (a *attempt) leaveFormer(ctx context.Context) {
 	m, f := a.memory, &a.facts
 	former, owed := m.state.Former[0], m.state.Intent
@@ -408,8 +408,8 @@ func (a *attempt) leaveFormer(ctx context.Context) {
 	}
 }
 
-// inheritState goes on from where a class that is not in force any more has brought the zone at the same place. It is false
-// while that one is at work.
+// inheritState goes on from where a class that is not in force any more has brought the zone at the same place. It is
+// false while that one is at work.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.claims.leaving {
@@ -454,8 +454,8 @@ func (c *Config) guard(class Class, method string, f func() error) (err error) {
 	return f()
 }
 
-// callProvider runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so that as little
-// as can be of it arrives later; the fence lets no further one begin.
+// callProvider runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so
+// that as little as can be of it arrives later; the fence lets no further one begin.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -33,10 +33,11 @@ type Config struct {
 	Metrics  Metrics
 	Logger   *slog.Logger
 	// Alone: whoever worked before has no call under way when Run begins, and none can begin: an elected leader, or the
-	// only process. What another worker left is then taken over at once, else when nothing was heard of it for two leases.
+	// only process. What another worker left is then taken over at once, else when nothing was heard of it for two
+	// leases.
 	Alone bool
-	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is told to
-	// end, a call that is under way ends within half of it. 0: 15 s.
+	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is
+	// told to end, a call that is under way ends within half of it. 0: 15 s.
 	Lease time.Duration
 	// CallTimeout is how long a single call outside may take. 0: half of Lease.
 	CallTimeout time.Duration
@@ -97,8 +98,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is how long what is under way has to end when Run does: half a lease, so that whoever takes over a lease after this
-// one could last renew it knows that it ended.
+// grace is how long what is under way has to end when Run does: half a lease, so that whoever takes over a lease
+// after this one could last renew it knows that it ended.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // takeOverAfter is how long another's intent is left alone unless it is renewed. It is longer than repeatAfter, so that
@@ -120,8 +121,8 @@ type Class struct {
 	// Target stands for where zones go. When it is not the one of a State, what that confirmed is void and the whole
 	// zone is delivered.
 	Target string
-	// Provider belongs to the Loop from now on, which closes it. It is a pointer: another one is another provider. nil: the class cannot
-	// work, Err says why; what is retained can be let go of nevertheless.
+	// Provider belongs to the Loop from now on, which closes it. It is a pointer: another one is another provider.
+	// nil: the class cannot work, Err says why; what is retained can be let go of nevertheless.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond bounds calls that write, all zones of the class together. 0: 50.
@@ -150,8 +151,8 @@ type Zone struct {
 	Retain bool
 	// Paused: nothing is delivered. Withdrawing goes on.
 	Paused bool
-	// Request asks, where it is another than State.Request, for the zone to be compared now, and for what failed to be tried
-	// again.
+	// Request asks, where it is another than State.Request, for the zone to be compared now, and for what failed to
+	// be tried again.
 	Request string
 	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
 	Frozen serial.Serial

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them is not delivered
-// under a further one.
+// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them
+// is not delivered under a further one.
 const maxFormer = 16
 
-// requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the Zone may ask.
+// requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the
+// Zone may ask.
 const requestInterval = 10 * time.Second
 
-// begin takes in what an attempt is told: what failed is tried at once where that is another question now, or there is news.
+// begin takes in what an attempt is told: what failed is tried at once where that is another question now, or there
+// is news.
 func (m *memory) begin(f *facts) {
 	if f.revision != m.revision {
 		m.revision = f.revision
@@ -46,8 +48,9 @@ func (m *memory) begin(f *facts) {
 	}
 }
 
-// next decides what is done next for a delivery. It asks nothing and changes nothing: m is a copy, and the one that it returns is what is
-// remembered from then on. After an action that only finds something out, or makes room, it is asked again. It answers in this order:
+// next decides what is done next for a delivery. It asks nothing and changes nothing: m is a copy, and the one that
+// it returns is what is remembered from then on. After an action that only finds something out, or makes room, it is
+// asked again. It answers in this order:
 //
 //	what failed waits until it is due;
 //	what is withdrawn, or paused, waits for a change;
@@ -137,7 +140,8 @@ func (m *memory) trouble(otherwise string) string {
 	return m.state.Error.Message
 }
 
-// nextForeign has another worker's intent waited for, and taken over when that is old. mine: there is none, or it was taken over.
+// nextForeign has another worker's intent waited for, and taken over when that is old. mine: there is none, or it was
+// taken over.
 func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 	intent := m.foreign(f)
 	if intent == nil {
@@ -191,7 +195,8 @@ func (m *memory) nextWithdrawal(f *facts) action {
 	if !f.zone.Withdraw && !f.retains() && !f.claims.replaced && len(f.claims.awaited) == 0 {
 		return action{do: doWait, why: "the zone is withdrawn when the classes in force have it"}
 	}
-	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. What is another zone's now stays.
+	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. What is
+	// another zone's now stays.
 	var names []State
 	for _, of := range slices.Concat([]State{m.state}, formerStates(m.state.Former)) {
 		if !of.Zone.IsZero() && !f.given(of.Zone) {
@@ -224,8 +229,9 @@ func (m *memory) nextWithdrawal(f *facts) action {
 	return action{do: doWithdraw, names: names, why: "the class is not to have the zone"}
 }
 
-// nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be done. It is for
-// where the zone cannot be delivered under that one for the time being, which else comes first (S6.8).
+// nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be
+// done. It is for where the zone cannot be delivered under that one for the time being, which else comes first
+// (S6.8).
 func (m *memory) nextRoom(f *facts) (act action, room bool) {
 	for _, zone := range f.claims.awaited {
 		if zone == f.view.fqdn || zone != f.claims.claimed && !slices.Contains(m.state.names(), zone) {
@@ -310,8 +316,8 @@ func (m *memory) rename(f *facts) {
 	})
 }
 
-// scheduleComparison sets when provider and zone are compared next. What is overdue after a restart comes within ten minutes, and
-// not all at once.
+// scheduleComparison sets when provider and zone are compared next. What is overdue after a restart comes within ten
+// minutes, and not all at once.
 func (m *memory) scheduleComparison(f *facts) {
 	now, interval := f.began, f.class.DriftInterval
 	if m.cannotList || m.state.Serial == 0 {

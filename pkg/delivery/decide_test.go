@@ -20,8 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// TestStories runs testdata/*.txt: what is decided for one delivery to class main, step by step, and why. "go test -rewrite" writes the output
-// anew. No jitter is drawn. Each file begins with a zone example.org. that has www and mail. Commands:
+// TestStories runs testdata/*.txt: what is decided for one delivery to class main, step by step, and why. "go test
+// -rewrite" writes the output anew. No jitter is drawn. Each file begins with a zone example.org. that has www and
+// mail. Commands:
 //
 //	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
 //	rename FQDN                give it another name

@@ -238,8 +238,8 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 	}
 }
 
-// One RRset that the provider has no zone for, a name below another one perhaps, is refused alone: the zone is written whole
-// once for it, and not with each try.
+// One RRset that the provider has no zone for, a name below another one perhaps, is refused alone: the zone is
+// written whole once for it, and not with each try.
 func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -281,8 +281,8 @@ func TestLoop_zoneLostAndFound(t *testing.T) {
 	}
 }
 
-// A request for a comparison is carried out at once and once, and the state says so: beside a refused record, after a restart
-// that came in between, and where the provider cannot say what it has.
+// A request for a comparison is carried out at once and once, and the state says so: beside a refused record, after a
+// restart that came in between, and where the provider cannot say what it has.
 func TestLoop_comparisonOnRequest(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		for _, restarts := range []bool{false, true} {

@@ -60,13 +60,14 @@ type Error struct {
 	Reason Reason
 	// Code is the provider's own, such as an rcode or an HTTP status; empty without one.
 	Code string
-	// Message is for people: what happened and the next step. It holds no secret and nothing of a foreign answer's body.
+	// Message is for people: what happened and the next step. It holds no secret and nothing of a foreign answer's
+	// body.
 	Message string
-	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to operators
-	// alone, into the log and the status of a class (S6.7).
+	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to
+	// operators alone, into the log and the status of a class (S6.7).
 	Said string
-	// Permanent: not tried again before the zone, the class or its credentials change, or a comparison is asked for (Zone.Request);
-	// an RRset that was refused so, with each comparison too.
+	// Permanent: not tried again before the zone, the class or its credentials change, or a comparison is asked for
+	// (Zone.Request); an RRset that was refused so, with each comparison too.
 	Permanent bool
 	// RetryAfter is how long the provider wants to be left alone, 0: the usual backoff.
 	RetryAfter time.Duration
@@ -99,8 +100,8 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList: the provider has no way to say what it holds.
 var ErrCannotList = errors.New("the provider cannot say what it holds")
 
-// ErrNotProven: as far as can be seen nothing is wrong, and nothing proves that the provider lets us in. The text of what
-// wraps it is for people.
+// ErrNotProven: as far as can be seen nothing is wrong, and nothing proves that the provider lets us in. The text of
+// what wraps it is for people.
 var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced: a later plan of the zone is under way elsewhere.

@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Story is one delivery that is decided step by step, without a Loop, a Store and a provider: what these would answer, the story says.
+// Story is one delivery that is decided step by step, without a Loop, a Store and a provider: what these would
+// answer, the story says.
 type Story struct {
 	Config Config
 	Zone   Zone
@@ -22,8 +23,8 @@ type Story struct {
 	// Snapshot is what there is of the zone, nil for nothing.
 	Snapshot *zoneview.Snapshot
 	Stored   State
-	// Taken: another zone has the name. Awaited and Given are names of this one that others wait for, or have first. Replaced: the classes
-	// in force have the zone. Left is what a zone without a view left, by name.
+	// Taken: another zone has the name. Awaited and Given are names of this one that others wait for, or have first.
+	// Replaced: the classes in force have the zone. Left is what a zone without a view left, by name.
 	Taken          bool
 	Awaited, Given []name.Name
 	Replaced       bool

@@ -38,8 +38,8 @@ type action struct {
 	// names are what doWithdraw withdraws, each as a state. name is that of doClaim and doLeave.
 	names []State
 	name  name.Name
-	// repeat: doDeliver writes once more what was written when an intent was taken over. quiet: nothing of the worker that
-	// doTakeOver takes over is on its way.
+	// repeat: doDeliver writes once more what was written when an intent was taken over. quiet: nothing of the worker
+	// that doTakeOver takes over is on its way.
 	repeat, quiet bool
 	// err is that of doFail.
 	err *Error
@@ -77,7 +77,8 @@ type facts struct {
 
 	zone  Zone
 	class Class
-	// revision of the class. woken: something that it waited for has come; asked: another zone awaits a name of this one.
+	// revision of the class. woken: something that it waited for has come; asked: another zone awaits a name of this
+	// one.
 	revision     int
 	woken, asked bool
 	// changed is when the oldest change that is not delivered was seen.
@@ -87,16 +88,16 @@ type facts struct {
 	view      *view // nil: none
 	claims    claims
 
-	// What this attempt did so far: it has looked at other classes for what to inherit; it has claimed the name, which another one has
-	// (taken); left is what a zone without a view left, by name; compared: it has asked what the provider holds, and repair: that is to be
-	// mended.
+	// What this attempt did so far: it has looked at other classes for what to inherit; it has claimed the name,
+	// which another one has (taken); left is what a zone without a view left, by name; compared: it has asked what
+	// the provider holds, and repair: that is to be mended.
 	inherited, claimed, taken bool
 	left                      map[name.Name][]RRsetKey
 	compared, repair          bool
 	owed                      map[RRsetKey]bool
 
-	// What came of it: settled: nothing is left to deliver. worked: the provider did what it was asked. again: there is more to
-	// do right after this attempt. pause: the provider wants every zone of the class to wait.
+	// What came of it: settled: nothing is left to deliver. worked: the provider did what it was asked. again: there
+	// is more to do right after this attempt. pause: the provider wants every zone of the class to wait.
 	settled, worked, again bool
 	pause                  *Error
 }

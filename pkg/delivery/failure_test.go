@@ -560,8 +560,8 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 	}
 }
 
-// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once. What it had under
-// another name says nothing.
+// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once. What it
+// had under another name says nothing.
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_4(t *testing.T) {
 	for _, named := range []bool{true, false} {
 		inScene(t, func(s *scene) {
@@ -655,8 +655,8 @@ func TestLoop_metrics(t *testing.T) {
 	})
 }
 
-// A comparison counts what it finds once: what is not mended is not counted with each further one, also after a restart, and
-// what is lost again is. Of what others have, what they had when it was first compared is not counted.
+// A comparison counts what it finds once: what is not mended is not counted with each further one, also after a
+// restart, and what is lost again is. Of what others have, what they had when it was first compared is not counted.
 func TestLoop_driftIsCountedOnce(t *testing.T) {
 	inScene(t, func(s *scene) {
 		metrics := &counts{counts: map[string]int{}}
@@ -709,7 +709,8 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 	})
 }
 
-// What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it meanwhile.
+// What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it
+// meanwhile.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		inScene(t, func(s *scene) {

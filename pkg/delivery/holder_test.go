@@ -21,8 +21,8 @@ import (
 
 var errAway = errors.New("etcd is away")
 
-// F22: a worker that needs no intent is fenced as one that has recorded it. It is paused between two writes of a plan, another
-// one takes over, and it writes nothing after it wakes.
+// F22: a worker that needs no intent is fenced as one that has recorded it. It is paused between two writes of a
+// plan, another one takes over, and it writes nothing after it wakes.
 func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	}
 }
 
-// F23, F24: what was begun without an intent is known while nothing can be stored, and found by who comes after a crash,
-// also where the zone has changed back since.
+// F23, F24: what was begun without an intent is known while nothing can be stored, and found by who comes after a
+// crash, also where the zone has changed back since.
 func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		for _, crashes := range []bool{false, true} {
@@ -209,7 +209,8 @@ func TestLoop_movedBetweenClasses(t *testing.T) {
 	})
 }
 
-// A class that shall not have the zone any more loses it at once, whatever becomes of those that the zone names instead.
+// A class that shall not have the zone any more loses it at once, whatever becomes of those that the zone names
+// instead.
 func TestLoop_expelled(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -306,7 +307,8 @@ func TestLoop_longDeliveryWithoutAnIntent(t *testing.T) {
 	})
 }
 
-// What was refused in a delivery that was taken over is owed to whoever takes over next, before the repeat and after it.
+// What was refused in a delivery that was taken over is owed to whoever takes over next, before the repeat and after
+// it.
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")

@@ -21,8 +21,8 @@ var (
 	errStopping   = errors.New("the loop is stopping")
 )
 
-// lease is the right of one attempt to write a delivery, in the store and at the provider: an intent that is recorded before the first call
-// outside, and a fence that looks before each further one whether it still stands (F22).
+// lease is the right of one attempt to write a delivery, in the store and at the provider: an intent that is recorded
+// before the first call outside, and a fence that looks before each further one whether it still stands (F22).
 type lease struct {
 	key    Key
 	config *Config
@@ -53,9 +53,9 @@ func (l *lease) prepare(next State, covered bool) {
 }
 
 // fence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
-// stand half written; every further one looks whether it still stands (F22). A worker whose own confirmation is the last
-// word on the zone need not record one (State.Holder), but looks. It asks last what can change fastest: nothing lies
-// between a look at the store and the provider's call but the provider.
+// stand half written; every further one looks whether it still stands (F22). A worker whose own confirmation is the
+// last word on the zone need not record one (State.Holder), but looks. It asks last what can change fastest: nothing
+// lies between a look at the store and the provider's call but the provider.
 func (l *lease) fence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,8 +236,8 @@ func (l *lease) load(ctx context.Context) error {
 	return nil
 }
 
-// takeOver goes on from what another worker may have under way. What of that may still arrive is written over by a repeat,
-// where it is not what is written now. quiet: nothing of it is on its way.
+// takeOver goes on from what another worker may have under way. What of that may still arrive is written over by a
+// repeat, where it is not what is written now. quiet: nothing of it is on its way.
 func (l *lease) takeOver(ctx context.Context, f *facts, snapshot *zoneview.Snapshot, quiet bool) {
 	m := l.memory
 	intent, same := m.foreign(f), false
@@ -245,8 +245,9 @@ func (l *lease) takeOver(ctx context.Context, f *facts, snapshot *zoneview.Snaps
 		same = l.addChanged(ctx, intent, snapshot)
 	}
 	if !quiet && !intent.same(&m.takeover.taken) {
-		// Once, however often the first write after it fails: else the repeat would be put off for ever. Whatever a worker that began with
-		// a serial has on its way is what the zone had then, and only what changed since is written over.
+		// Once, however often the first write after it fails: else the repeat would be put off for ever. Whatever a
+		// worker that began with a serial has on its way is what the zone had then, and only what changed since is
+		// written over.
 		m.takeover.whole, m.takeover.atOne = false, intent.From != 0 && intent.From == intent.Serial
 		if !same {
 			m.due[dueRepeat] = l.began.Add(l.config.repeatAfter())
@@ -257,8 +258,8 @@ func (l *lease) takeOver(ctx context.Context, f *facts, snapshot *zoneview.Snaps
 	m.takeover.taken, m.state.Intent = *intent, intent
 }
 
-// addChanged adds to the intent of a worker that recorded none what the zone changed since it confirmed it. same: what of that arrives
-// late is what is written now.
+// addChanged adds to the intent of a worker that recorded none what the zone changed since it confirmed it. same:
+// what of that arrives late is what is written now.
 func (l *lease) addChanged(ctx context.Context, intent *Intent, snapshot *zoneview.Snapshot) (same bool) {
 	changes, err := l.config.changes(ctx, l.key.UID, intent.From, snapshot.Serial())
 	if err != nil {

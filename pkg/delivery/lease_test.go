@@ -25,8 +25,8 @@ func (s *oneState) Save(_ context.Context, _ Key, state State) (string, error) {
 	return state.Version, nil
 }
 
-// A conflict is overcome where nothing of the delivery changed, and where another worker owes more than was loaded it is not: what that one found
-// missing would be forgotten.
+// A conflict is overcome where nothing of the delivery changed, and where another worker owes more than was loaded it
+// is not: what that one found missing would be forgotten.
 func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
 	lost, also := RRsetKey{name.MustParse("a.example.org."), 1}, RRsetKey{name.MustParse("b.example.org."), 1}
 	loaded := State{Version: "1", Serial: 1, Holder: "one", Intent: &Intent{Serial: 1, From: 1, RRsets: []RRsetKey{lost}}}

@@ -85,7 +85,8 @@ func TestLoop_rename_S6_8(t *testing.T) {
 	})
 }
 
-// S6.8: the old name goes when the new one is delivered, and not before; that it cannot go holds up nothing, and is said.
+// S6.8: the old name goes when the new one is delivered, and not before; that it cannot go holds up nothing, and is
+// said.
 func TestLoop_renameLeavesNoGap_S6_8(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		for _, restarts := range []bool{false, true} {
@@ -159,7 +160,8 @@ func TestLoop_renameLeavesNoGap_S6_8(t *testing.T) {
 	}
 }
 
-// S8.2, attack 71: what was delivered under a name is withdrawn from it, however many names the zone has had while the provider refused everything.
+// S8.2, attack 71: what was delivered under a name is withdrawn from it, however many names the zone has had while
+// the provider refused everything.
 func TestLoop_forgetsNoFormerName_S8_2(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
@@ -221,8 +223,8 @@ func TestLoop_renameBack_S6_8(t *testing.T) {
 	})
 }
 
-// H9: a name that another zone has by now is not withdrawn by the one that gave it up, however late that comes, and whatever it has put under its new name:
-// neither when it is renamed, nor when it leaves the class or goes.
+// H9: a name that another zone has by now is not withdrawn by the one that gave it up, however late that comes, and
+// whatever it has put under its new name: neither when it is renamed, nor when it leaves the class or goes.
 func TestLoop_formerNameIsAnotherZonesByNow_H9(t *testing.T) {
 	for _, leaves := range []string{"renamed", "class", "gone"} {
 		inScene(t, func(s *scene) {
@@ -375,8 +377,8 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	}
 }
 
-// S8.2: a zone that the provider says for a day that it does not have is taken for withdrawn, and that is told. One that it has
-// again within the day is withdrawn, and so is one of which it cannot say for a while whether it has it.
+// S8.2: a zone that the provider says for a day that it does not have is taken for withdrawn, and that is told. One
+// that it has again within the day is withdrawn, and so is one of which it cannot say for a while whether it has it.
 func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
 	gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 	away := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection"}
@@ -441,8 +443,8 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
 	}
 }
 
-// S8.2: each name that a zone had has a day of its own. One that the provider lost for some hours, when another one had been missing
-// for a day, is withdrawn.
+// S8.2: each name that a zone had has a day of its own. One that the provider lost for some hours, when another one
+// had been missing for a day, is withdrawn.
 func TestLoop_withdrawnWhereOneNameIsGone_S8_2(t *testing.T) {
 	for what, before := range map[string]*delivery.Error{
 		"there at first":        nil,

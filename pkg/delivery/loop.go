@@ -55,11 +55,13 @@ type item struct {
 	class *class
 	zone  *zone
 
-	// These are guarded by Loop.mu. withdrawn: nothing of the zone is there. delivered: the class has confirmed a serial of the zone;
-	// former classes go when all that are in force have. asked: another one awaits a name that this one has.
+	// These are guarded by Loop.mu. withdrawn: nothing of the zone is there. delivered: the class has confirmed a
+	// serial of the zone; former classes go when all that are in force have. asked: another one awaits a name that
+	// this one has.
 	job
 	withdrawn, delivered, asked bool
-	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed yet was.
+	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed
+	// yet was.
 	changed, since time.Time
 	// failing, confirmed and behind are of the memory, for Status.
 	failing   bool
@@ -280,7 +282,8 @@ type ClassStatus struct {
 	// longest; 0 and the zero time for none.
 	Lag    uint32
 	Oldest time.Time
-	// Behind are the servers that, when last asked, did not have what was confirmed or was on its way to them, of one zone at least.
+	// Behind are the servers that, when last asked, did not have what was confirmed or was on its way to them, of one
+	// zone at least.
 	Behind []string
 	// PausedUntil is when a class whose provider wants to be left alone goes on; zero while it does not.
 	PausedUntil time.Time

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// A change costs one write of the state: the worker that confirmed the last serial records no intent. The first one that
-// another worker confirms costs two.
+// A change costs one write of the state: the worker that confirmed the last serial records no intent. The first one
+// that another worker confirms costs two.
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -283,8 +283,8 @@ func TestLoop_callTimeout(t *testing.T) {
 	})
 }
 
-// An intent that another worker left behind, at the serial that was confirmed, is dealt with and comes to rest; a worker
-// that has the zone in memory learns of it when it is to write, one that starts finds it.
+// An intent that another worker left behind, at the serial that was confirmed, is dealt with and comes to rest; a
+// worker that has the zone in memory learns of it when it is to write, one that starts finds it.
 func TestLoop_abandonedIntent(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		for _, failsFirst := range []bool{true, false} {
@@ -552,8 +552,8 @@ func TestLoop_restart(t *testing.T) {
 	}
 }
 
-// A first delivery that was interrupted is written once more and no further: what the one before may have on the wire is what
-// the zone had then, so what the zone changed since is repeated alone (F23).
+// A first delivery that was interrupted is written once more and no further: what the one before may have on the wire
+// is what the zone had then, so what the zone changed since is repeated alone (F23).
 func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 	for _, single := range []bool{true, false} {
 		for _, changes := range []bool{false, true} {

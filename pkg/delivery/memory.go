@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out and has not stored. A
-// new process begins without it. Its worker alone reads and writes it.
+// memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out
+// and has not stored. A new process begins without it. Its worker alone reads and writes it.
 type memory struct {
 	// loaded: stored is what the Store has, and state what the delivery goes by. known: it was loaded once.
 	loaded, known bool
@@ -36,7 +36,8 @@ type memory struct {
 	// request is the last Zone.Request that was taken up.
 	request  string
 	takeover takeover
-	// absent counts how often in a row the provider said of a name that it has no such zone when it was asked to withdraw it.
+	// absent counts how often in a row the provider said of a name that it has no such zone when it was asked to
+	// withdraw it.
 	absent map[name.Name]int
 	// lingers is why a name that the zone had could not be withdrawn, lingered how often that failed.
 	lingers  *StateError
@@ -49,14 +50,14 @@ type memory struct {
 type refused struct {
 	// times is how often they were since the first refusal of one of them.
 	times int
-	// aside is what was refused, and why, where that is more than the intent lists; nil where it is not, or not known since the
-	// state was loaded. turn are those of it that are still to be tried this time.
+	// aside is what was refused, and why, where that is more than the intent lists; nil where it is not, or not known
+	// since the state was loaded. turn are those of it that are still to be tried this time.
 	aside map[RRsetKey]*Error
 	turn  []RRsetKey
 }
 
-// driftCount is for metrics: rrsets are those that a comparison found to be missing or different and that are not mended; others is how
-// many of others the last one found, and counts from the second one on (known).
+// driftCount is for metrics: rrsets are those that a comparison found to be missing or different and that are not
+// mended; others is how many of others the last one found, and counts from the second one on (known).
 type driftCount struct {
 	rrsets map[RRsetKey]bool
 	others int
@@ -65,12 +66,13 @@ type driftCount struct {
 
 // takeover of what another worker may have under way.
 type takeover struct {
-	// foreign is its intent, left alone until dueTakeOver; taken is one that was taken over and stands in the store until the first write.
+	// foreign is its intent, left alone until dueTakeOver; taken is one that was taken over and stands in the store
+	// until the first write.
 	foreign, taken Intent
 	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
 	rested string
-	// whole: the repeat is of all of the zone, since that was written when the intent was taken over and not all that was written then was
-	// of one serial (atOne).
+	// whole: the repeat is of all of the zone, since that was written when the intent was taken over and not all that
+	// was written then was of one serial (atOne).
 	whole, atOne bool
 }
 

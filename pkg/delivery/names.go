@@ -12,12 +12,13 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names says which delivery has each name in a class. A provider has one zone of a name, whatever the views of the Zones are, so two
-// deliveries of the name would mix their records there (H7). A delivery has the name of its state, its former ones, and the one that it
-// claimed to begin with. It is guarded by Loop.mu.
+// names says which delivery has each name in a class. A provider has one zone of a name, whatever the views of the
+// Zones are, so two deliveries of the name would mix their records there (H7). A delivery has the name of its state,
+// its former ones, and the one that it claimed to begin with. It is guarded by Loop.mu.
 type names struct {
 	rights map[Key]*right
-	// holders in the order of their rights: the first has the name. There are more only where more had it before this process began.
+	// holders in the order of their rights: the first has the name. There are more only where more had it before this
+	// process began.
 	holders map[spot][]*right
 	// awaited are the deliveries that want a name which another one has, awaits the name that each of them wants.
 	awaited map[spot][]Key
@@ -110,8 +111,8 @@ func (n *names) wait(key Key, zone name.Name) {
 	}
 }
 
-// keep says the names that a delivery has by its states, beside the one that it claimed, and returns the deliveries that waited for one
-// that it has no more. leaving: it claims and awaits none; over: it has none.
+// keep says the names that a delivery has by its states, beside the one that it claimed, and returns the deliveries
+// that waited for one that it has no more. leaving: it claims and awaits none; over: it has none.
 func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key) {
 	r := n.of(key)
 	r.ours = true

@@ -60,8 +60,9 @@ func (s *scene) restart(zones ...delivery.Zone) {
 	synctest.Wait()
 }
 
-// H7: at a provider there is one zone of a name. Of two Zones of different views the one that was delivered first is there, alone and also after
-// a restart, until it goes, leaves the class or has another name; then the other one is, at once.
+// H7: at a provider there is one zone of a name. Of two Zones of different views the one that was delivered first is
+// there, alone and also after a restart, until it goes, leaves the class or has another name; then the other one is,
+// at once.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	for _, leaves := range []string{"goes", "is gone", "another class", "renamed", "retained"} {
 		for _, restarts := range []bool{false, true} {
@@ -119,7 +120,8 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	}
 }
 
-// H7: where two had one name already when a process began, the one of which the delivery was made first has it, and the other one leaves it alone.
+// H7: where two had one name already when a process began, the one of which the delivery was made first has it, and
+// the other one leaves it alone.
 func TestLoop_twoOfANameFromBefore_H7(t *testing.T) {
 	for _, secondGoes := range []bool{true, false} {
 		twoOfAName(t, secondGoes)
@@ -160,8 +162,8 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 	})
 }
 
-// S6.8, H7: names that zones swap, or pass on, are each left before they are taken, though none can be delivered under its new one before another
-// has left it.
+// S6.8, H7: names that zones swap, or pass on, are each left before they are taken, though none can be delivered
+// under its new one before another has left it.
 func TestLoop_namesPassOn_H7(t *testing.T) {
 	com := name.MustParse("example.com.")
 	for _, blind := range []bool{false, true} {
@@ -171,7 +173,8 @@ func TestLoop_namesPassOn_H7(t *testing.T) {
 				s.start()
 				second, third := s.another("second", net), s.another("third", com)
 				after(time.Minute)
-				// Views do not say that at one revision no two zones of a view have a name; classes have zones of several.
+				// Views do not say that at one revision no two zones of a view have a name; classes have zones of
+				// several.
 				s.zone.rename(net)
 				second.rename(com)
 				third.rename(org)
@@ -378,7 +381,8 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	})
 }
 
-// What could not be delivered for want of a provider is Ready again when there is one, though nothing changed meanwhile.
+// What could not be delivered for want of a provider is Ready again when there is one, though nothing changed
+// meanwhile.
 func TestLoop_providerComesBack(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -395,8 +399,8 @@ func TestLoop_providerComesBack(t *testing.T) {
 	})
 }
 
-// What a provider is asked to withdraw is what may stand there: under the zone's name all of it as it is, with the history that leads there; under a
-// former one what it had while it was named so.
+// What a provider is asked to withdraw is what may stand there: under the zone's name all of it as it is, with the
+// history that leads there; under a former one what it had while it was named so.
 func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &listening{Memory: s.memory}
@@ -445,7 +449,8 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	})
 }
 
-// H9: what a zone has had since under another name is not taken away under the one that it had: others may have put it there.
+// H9: what a zone has had since under another name is not taken away under the one that it had: others may have put
+// it there.
 func TestLoop_formerNameGoesAsItWasDelivered_H9(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		formerNameGoes(t, restarts)
@@ -493,7 +498,8 @@ func formerNameGoes(t *testing.T, restarts bool) {
 	})
 }
 
-// H7: whatever zones of few names do, at rest each name has one of those that want it, all of that one and nothing else; the others say so.
+// H7: whatever zones of few names do, at rest each name has one of those that want it, all of that one and nothing
+// else; the others say so.
 func TestLoop_fewNames_H7(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

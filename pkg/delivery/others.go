@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what another worker changes. It
-// has its names until the Loop sees otherwise, and of two that have the same one the one that was made earlier has it; id is for those of
-// one moment.
+// Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what
+// another worker changes. It has its names until the Loop sees otherwise, and of two that have the same one the one
+// that was made earlier has it; id is for those of one moment.
 func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +42,8 @@ func (l *Loop) wakeAll(keys []Key) {
 	}
 }
 
-// keep brings what is known of the names of an item up to date. It is called with mu held, by its worker or while it has none.
+// keep brings what is known of the names of an item up to date. It is called with mu held, by its worker or while it
+// has none.
 func (l *Loop) keep(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.known && !over {
@@ -130,8 +131,8 @@ func (o othersOf) atWork(class string) bool {
 }
 
 // replaced: every class in force has the zone. Until then those that were in force before keep it, or the name would be
-// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never works.
-// It is called with mu held.
+// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never
+// works. It is called with mu held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -139,8 +140,8 @@ func (l *Loop) replaced(i *item) bool {
 	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool { return i.zone.items[class] == nil || !i.zone.items[class].delivered })
 }
 
-// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data. It is called with mu
-// held.
+// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data.
+// It is called with mu held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.state.Target
 	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {

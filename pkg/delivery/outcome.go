@@ -15,12 +15,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is stored already is not
-// stored again.
+// outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is
+// stored already is not stored again.
 type outcome struct {
 	state State
 	event Event
-	// unsaved: the event is told and nothing is stored. ifNew: nothing is told either where nothing new is to be stored.
+	// unsaved: the event is told and nothing is stored. ifNew: nothing is told either where nothing new is to be
+	// stored.
 	unsaved, ifNew bool
 }
 
@@ -39,8 +40,8 @@ func (s State) begun(now time.Time) State {
 // onTheirWay is what Ready says of servers that have not fetched yet.
 const onTheirWay = "servers are on their way to the serial"
 
-// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach back to what the
-// provider had.
+// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach
+// back to what the provider had.
 const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
@@ -125,10 +126,12 @@ func (m *memory) scheduleRetry(f *facts, e *Error, failures int, at serial.Seria
 	return f.now.Add(f.config.Backoff.after(e, failures, f.jitter))
 }
 
-// recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the way.
+// recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the
+// way.
 func (m *memory) recordSuccess(f *facts, t tried, plan Plan, report Report) outcome {
 	if stood, fresh := t.split(report.Failed); min(len(stood), len(fresh)) > maxListed {
-		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is tried again.
+		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is
+		// tried again.
 		return m.recordFailure(f, plan.Serial, report, refusal(report.Failed))
 	}
 	f.worked = true
@@ -214,8 +217,8 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 	e := refusal(report.Failed)
 	next.Error = &StateError{e.Reason, e.Code, e.Message, f.now}
 	next.Ready = Condition{False, e.Reason, e.Message}
-	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change that goes
-	// out before it is due bring it forward or put it off.
+	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change
+	// that goes out before it is due bring it forward or put it off.
 	if slices.ContainsFunc(report.Failed, func(failure Failure) bool { return !t.owed[failure.key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueOwed)
@@ -228,7 +231,8 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 	}
 }
 
-// confirmDrift forgets drift that is mended, and has the provider compared after what an attempt did in the place of that.
+// confirmDrift forgets drift that is mended, and has the provider compared after what an attempt did in the place of
+// that.
 func (m *memory) confirmDrift(f *facts, next *State, failed []Failure) {
 	remain := map[RRsetKey]bool{}
 	for _, failure := range failed {
@@ -276,8 +280,8 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 	}
 }
 
-// loseZone: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone; what may
-// stand there all the same, if it comes back as it was, stays known.
+// loseZone: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone;
+// what may stand there all the same, if it comes back as it was, stays known.
 func (m *memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.state
 	if state.Serial == 0 {
@@ -298,8 +302,8 @@ func (m *memory) compareNext(f *facts) {
 	}
 }
 
-// recordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the intent, beside what is
-// owed, and f.repair is set.
+// recordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
+// intent, beside what is owed, and f.repair is set.
 func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcome, anything bool) {
 	at := f.view.serial
 	m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
@@ -341,8 +345,8 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	return outcome{event: Event{Outcome: OutcomeDrifted, Serial: at, State: m.state, Drift: drift}, unsaved: true}, len(drifted) > 0 || behind
 }
 
-// countDrift tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of others that came
-// since the last comparison.
+// countDrift tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of
+// others that came since the last comparison.
 func (m *memory) countDrift(f *facts, drift Drift) {
 	others := 0
 	if m.drift.known {
@@ -364,8 +368,8 @@ func (m *memory) countDrift(f *facts, drift Drift) {
 	}
 }
 
-// notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer is, so Ready
-// stays, unless the provider says that it has no such zone.
+// notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
+// is, so Ready stays, unless the provider says that it has no such zone.
 func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) {
 	if errors.Is(err, ErrCannotList) {
 		m.cannotList = true
@@ -391,8 +395,8 @@ func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) 
 	return m.reportComparison(f)
 }
 
-// reportComparison is what a comparison leaves behind where nothing is to be repaired: a request that was carried out, and news. That
-// the provider holds the zone is none.
+// reportComparison is what a comparison leaves behind where nothing is to be repaired: a request that was carried
+// out, and news. That the provider holds the zone is none.
 func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
 	next := m.state
 	if !m.requested(f) && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True && m.stored.Drifted.Status != Unknown {
@@ -402,9 +406,9 @@ func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
 	return outcome{state: next, event: Event{Outcome: OutcomeCompared, Serial: next.Serial, OfClass: f.pause}, ifNew: true}, true
 }
 
-// A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the provider has said
-// nothing but that it has no such zone for absentTime, and to this process absentAttempts times in a row: a server that is
-// being set up anew, or loads its zones, has it again before that.
+// A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the
+// provider has said nothing but that it has no such zone for absentTime, and to this process absentAttempts times in
+// a row: a server that is being set up anew, or loads its zones, has it again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -434,8 +438,8 @@ func (m *memory) withdraw(f *facts, absent []name.Name) outcome {
 	return outcome{event: event, unsaved: true}
 }
 
-// leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that name, as a state.
-// own: it had the zone under it. It is false where the state does not have the name.
+// leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that
+// name, as a state. own: it had the zone under it. It is false where the state does not have the name.
 func (m *memory) leaveName(zone name.Name) (next, of State, own, has bool) {
 	next = m.state
 	of, own = next, zone == next.Zone
@@ -466,8 +470,9 @@ func (m *memory) leftName(f *facts, next State, own bool) State {
 	return next
 }
 
-// leftFormer is what comes of the withdrawal of the oldest former name. owed is the intent that the state had before. What is owed, or the
-// name under which nothing is delivered yet, is what the state and its Error speak of: then there is nothing to tell.
+// leftFormer is what comes of the withdrawal of the oldest former name. owed is the intent that the state had before.
+// What is owed, or the name under which nothing is delivered yet, is what the state and its Error speak of: then
+// there is nothing to tell.
 func (m *memory) leftFormer(f *facts, owed *Intent) (done outcome, quiet bool) {
 	next := m.state
 	next.Intent, next.Former = owed, slices.Clone(next.Former[1:])

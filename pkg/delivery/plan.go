@@ -122,8 +122,8 @@ func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snap
 	return []Plan{plan, second}, nil
 }
 
-// toDeliver are the plans of an attempt, and what carrying them out may leave half written. repeat: what was written when an intent was
-// taken over is written once more.
+// toDeliver are the plans of an attempt, and what carrying them out may leave half written. repeat: what was written
+// when an intent was taken over is written once more.
 func (c *Config) toDeliver(ctx context.Context, m *memory, snapshot *zoneview.Snapshot, repeat bool) ([]Plan, Intent, error) {
 	plans, err := c.plans(ctx, m.inTurn(), snapshot)
 	if err != nil {
@@ -194,8 +194,8 @@ func undo(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.
 	return touched
 }
 
-// once: no RRset was changed more often than that. A worker that confirmed the serial before them and recorded no intent
-// writes differences from there, so whatever it wrote of such an RRset is what that is now.
+// once: no RRset was changed more often than that. A worker that confirmed the serial before them and recorded no
+// intent writes differences from there, so whatever it wrote of such an RRset is what that is now.
 func once(changes []dns.Change) bool {
 	changed := map[RRsetKey]int{}
 	for n, change := range changes {
@@ -386,8 +386,8 @@ func moved(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
 	}
 }
 
-// written are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil. Where they are
-// more than an Intent lists, they are those that are owed.
+// written are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
+// Where they are more than an Intent lists, they are those that are owed.
 func written(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

@@ -106,9 +106,9 @@ func (s mortal) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return version, err
 }
 
-// Random changes, renames, faults of provider and store, restarts, and two workers at once that see the zones with different
-// delay. When it is quiet again every provider holds every zone, exactly: nothing missing, nothing left over, nothing
-// foreign gone; and the states owe nothing.
+// Random changes, renames, faults of provider and store, restarts, and two workers at once that see the zones with
+// different delay. When it is quiet again every provider holds every zone, exactly: nothing missing, nothing left
+// over, nothing foreign gone; and the states owe nothing.
 func TestLoop_converges(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
@@ -303,7 +303,8 @@ func converge(t *testing.T, seed uint64) {
 	}
 }
 
-// order is that in which serials were stored as begun or confirmed, and writes let through by the fence, by the uid of the zone.
+// order is that in which serials were stored as begun or confirmed, and writes let through by the fence, by the uid
+// of the zone.
 type order struct {
 	mu     sync.Mutex
 	newest map[string]serial.Serial
@@ -323,8 +324,8 @@ func (o *order) stored(uid string, state delivery.State) {
 	}
 }
 
-// begin: an older plan is never begun after a newer one was stored, but in the same moment. A holder stores nothing before it begins; what it then
-// has under way when it is taken over may arrive late, and is repeated.
+// begin: an older plan is never begun after a newer one was stored, but in the same moment. A holder stores nothing
+// before it begins; what it then has under way when it is taken over may arrive late, and is repeated.
 func (o *order) begin(uid string, at deliverytest.Point) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -31,8 +31,8 @@ type Provider interface {
 	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without changing anything. Errors: *Error; ErrCannotList where the provider has no way to tell.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its answer
-	// does not tell.
+	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its
+	// answer does not tell.
 	Health(ctx context.Context) error
 	// Close lets go of connections. No other method is called after it.
 	Close() error
@@ -45,7 +45,8 @@ type Provider interface {
 // while it waits.
 type Fence func(ctx context.Context) error
 
-// Plan is one zone at one settled serial. Say example.org. had these RRsets at serial 7, which the provider confirmed, and has them at 8:
+// Plan is one zone at one settled serial. Say example.org. had these RRsets at serial 7, which the provider
+// confirmed, and has them at 8:
 //
 //	at 7                        at 8
 //	@    NS  ns1.example.net.   @     NS  ns1.example.net.
@@ -61,8 +62,8 @@ type Fence func(ctx context.Context) error
 //	         www  A   Before 192.0.2.3   After 192.0.2.4
 //	All      @ NS, mail A, www A, as they are at 8
 //
-// and for a zone that was never delivered, or of which the difference is not known, Since 0, Changes nil and the same All. Deliver does
-// what this does, in as many or as few calls outside as the provider likes:
+// and for a zone that was never delivered, or of which the difference is not known, Since 0, Changes nil and the same
+// All. Deliver does what this does, in as many or as few calls outside as the provider likes:
 //
 //	puts := the After of each of plan.Changes
 //	if plan.Changes == nil {
@@ -92,9 +93,9 @@ type Plan struct {
 	Since serial.Serial
 	// SOA is the zone's, absolute presentation form.
 	SOA RRset
-	// Changes are the RRsets that differ between Since and Serial, as they shall be and as they were, in canonical order.
-	// They are nil where the difference is not known: then the whole zone is compared or written, and what the provider
-	// holds besides is left alone. Empty and not nil: the RRsets are the same, only the serial is another.
+	// Changes are the RRsets that differ between Since and Serial, as they shall be and as they were, in canonical
+	// order. They are nil where the difference is not known: then the whole zone is compared or written, and what the
+	// provider holds besides is left alone. Empty and not nil: the RRsets are the same, only the serial is another.
 	Changes []Change
 	// Uncertain: an earlier plan was written in part, or may still arrive. What stands in the place of a Change may be
 	// neither Before nor After and ours nevertheless: it is replaced without asking what it was, but by providers that
@@ -195,8 +196,8 @@ type Server struct {
 	// Name is what the class calls it: an address, an instance.
 	Name   string
 	Serial serial.Serial
-	// Err is why it does not hold the serial, nil while it does or is on its way. Its message names the server: Ready of
-	// the Delivery says it without the row.
+	// Err is why it does not hold the serial, nil while it does or is on its way. Its message names the server: Ready
+	// of the Delivery says it without the row.
 	Err *Error
 	// At is when this was seen.
 	At time.Time
@@ -227,8 +228,8 @@ func (r *Report) add(part Report) {
 type Drift struct {
 	// Missing and Differing are given as the zone has them.
 	Missing, Differing []RRset
-	// Unfit are RRsets that the provider has no form for, or refuses: it does not have them, and another delivery would not
-	// change that.
+	// Unfit are RRsets that the provider has no form for, or refuses: it does not have them, and another delivery
+	// would not change that.
 	Unfit []RRset
 	// Foreign are RRsets that we did not put there. They are left alone.
 	Foreign []RRset

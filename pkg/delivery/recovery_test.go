@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 )
 
-// A class that works again is noticed at once: by a health check that passes, and by what succeeds for another zone; by itself
-// within a minute.
+// A class that works again is noticed at once: by a health check that passes, and by what succeeds for another zone;
+// by itself within a minute.
 func TestLoop_recoveryIsNoticed(t *testing.T) {
 	for _, by := range []string{"health", "another zone", "itself", "an answer that does not tell"} {
 		for _, beside := range []bool{false, true} {
@@ -73,7 +73,8 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 	}
 }
 
-// A health check that passes where deliveries fail is believed once, and then not before the class would be tried anyway.
+// A health check that passes where deliveries fail is believed once, and then not before the class would be tried
+// anyway.
 func TestLoop_misleadingHealth(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var mu sync.Mutex

@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone may have more RRsets that its provider refuses than an Intent lists (attack 8). The others are confirmed all the
-// same. Where what stands in the place of those that are not listed was there before, the Intent's From and Unlisted say that they
-// are among what the zone changed since; else it has no From, which says that any RRset of the zone may be owed: a worker that loads it
-// writes the whole zone once. The worker that set them aside knows all of them, and tries maxInTurn in an attempt, so that a change of the
-// zone waits for so many calls at most.
+// A zone may have more RRsets that its provider refuses than an Intent lists (attack 8). The others are confirmed all
+// the same. Where what stands in the place of those that are not listed was there before, the Intent's From and
+// Unlisted say that they are among what the zone changed since; else it has no From, which says that any RRset of the
+// zone may be owed: a worker that loads it writes the whole zone once. The worker that set them aside knows all of
+// them, and tries maxInTurn in an attempt, so that a change of the zone waits for so many calls at most.
 
 // maxInTurn bounds the RRsets set aside that one attempt tries again.
 const maxInTurn = 64
@@ -48,8 +48,9 @@ type tried struct {
 	owed   map[RRsetKey]bool
 }
 
-// setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while something that
-// the zone had stands in the place of an RRset that was refused: the history since then names it, and what was in it.
+// setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
+// something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
+// what was in it.
 func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.Time) *Intent {
 	m.refused.aside = map[RRsetKey]*Error{}
 	for _, failure := range failed {
@@ -71,7 +72,8 @@ func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.
 	return intent
 }
 
-// split divides RRsets that were refused: those in whose place something may stand that the zone had, which is in its history, and others.
+// split divides RRsets that were refused: those in whose place something may stand that the zone had, which is in its
+// history, and others.
 func (t tried) split(failed []Failure) (stood, fresh []RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -147,8 +149,8 @@ func (m *memory) withAside(plans []Plan, failed []Failure, carriedOut bool) []Fa
 	return failed
 }
 
-// zoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to take; nil where
-// it took one, or was asked for nothing but some that it refused before.
+// zoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to take; nil
+// where it took one, or was asked for nothing but some that it refused before.
 func (t tried) zoneless(failures []Failure) *Error {
 	if len(failures) == 0 {
 		return nil

@@ -36,8 +36,8 @@ func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
 	return is
 }
 
-// Attack 8 beyond what a State lists: the rest of the zone is confirmed, and goes on being delivered. What is refused is
-// tried again, all of it, and after a restart too.
+// Attack 8 beyond what a State lists: the rest of the zone is confirmed, and goes on being delivered. What is refused
+// is tried again, all of it, and after a restart too.
 func TestLoop_manyRefused(t *testing.T) {
 	for _, permanent := range []bool{false, true} {
 		t.Run(fmt.Sprint("permanent=", permanent), func(t *testing.T) {
@@ -169,7 +169,8 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 	}
 }
 
-// exact is a provider that removes and replaces only what it is told that the zone had there, as one beside which others write.
+// exact is a provider that removes and replaces only what it is told that the zone had there, as one beside which
+// others write.
 type exact struct {
 	*deliverytest.Memory
 }
@@ -197,8 +198,9 @@ func (e exact) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return e.Memory.Deliver(ctx, plan, fence)
 }
 
-// What a provider refuses to remove or to replace is tried again with what the zone had there: else one beside which others write takes
-// that for theirs, and it stays. Other changes are confirmed meanwhile. One RRset, and more than a State lists.
+// What a provider refuses to remove or to replace is tried again with what the zone had there: else one beside which
+// others write takes that for theirs, and it stays. Other changes are confirmed meanwhile. One RRset, and more than a
+// State lists.
 func TestLoop_refusedToGo(t *testing.T) {
 	for _, count := range []int{1, many} {
 		for _, to := range []string{"", "192.0.2.67"} {

@@ -56,8 +56,8 @@ type job struct {
 	timer                               *time.Timer
 }
 
-// queue runs the jobs of one class: some at a time, and none while the class is to be left alone. All of its methods are called with the
-// mutex held.
+// queue runs the jobs of one class: some at a time, and none while the class is to be left alone. All of its methods
+// are called with the mutex held.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
@@ -90,7 +90,8 @@ const (
 	healthAsked health = iota
 	// healthTrusted: it was good, so the class went on, and nothing has succeeded since.
 	healthTrusted
-	// healthIgnored: the provider said itself when the class goes on, or its health was good and what was tried failed all the same.
+	// healthIgnored: the provider said itself when the class goes on, or its health was good and what was tried
+	// failed all the same.
 	healthIgnored
 )
 
@@ -148,8 +149,8 @@ func (q *queue) waitFor(wait time.Duration) {
 	})
 }
 
-// endRun takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every job to wait. worked:
-// it did what it was asked.
+// endRun takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every
+// job to wait. worked: it did what it was asked.
 func (q *queue) endRun(j *job, revision int, pause *Error, worked bool) {
 	j.running = false
 	q.running--

@@ -30,8 +30,8 @@ type State struct {
 	Zone name.Name
 	// Target is the Class.Target that Serial was confirmed for.
 	Target string
-	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then; empty where some of that may
-	// have been withdrawn since.
+	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then; empty
+	// where some of that may have been withdrawn since.
 	Serial serial.Serial
 	Hash   string
 	// SyncTime is when Serial was confirmed, DriftCheckTime when provider and zone were compared last, as of the last
@@ -46,14 +46,15 @@ type State struct {
 	// Error is the last failure, nil after a success.
 	Error *StateError
 	// Ready is the condition of that name. Drifted says what the last comparison found and is not mended; that it found
-	// nothing is written down with the next write for another reason. Drift are the RRsets that it found, some where they are many.
+	// nothing is written down with the next write for another reason. Drift are the RRsets that it found, some where
+	// they are many.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	// Request is the Zone.Request that was carried out last.
 	Request string
 	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers what follows without recording an
-	// intent, because whoever else begins records one first: what it may have left half written is what the zone changed
-	// since Serial.
+	// intent, because whoever else begins records one first: what it may have left half written is what the zone
+	// changed since Serial.
 	Holder string
 	// Former are names that the zone had and that the provider may still have it under.
 	Former []Former
@@ -76,15 +77,16 @@ const maxListed = 256
 type Intent struct {
 	// Serial that is being delivered.
 	Serial serial.Serial
-	// From is the earliest serial of which something may stand at the provider. 0 beside a State.Serial: that one, and more RRsets
-	// than are listed were refused, so the whole zone is written.
+	// From is the earliest serial of which something may stand at the provider. 0 beside a State.Serial: that one,
+	// and more RRsets than are listed were refused, so the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the worker that writes; empty when nobody does and RRsets are still owed.
 	Holder string
 	// Time is when the holder began, renewed while it goes on.
 	Time time.Time
-	// RRsets are those that may stand half written, or that were refused and are owed still. All others are as State.Serial has
-	// them; Unlisted: all that was touched since From may stand half written or be owed, which is more than are listed.
+	// RRsets are those that may stand half written, or that were refused and are owed still. All others are as
+	// State.Serial has them; Unlisted: all that was touched since From may stand half written or be owed, which is
+	// more than are listed.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
@@ -244,7 +246,8 @@ const (
 	OutcomeDrifted Outcome = "Drifted"
 	// OutcomeCompared: provider and zone were compared, and nothing is to be repaired; State.Drifted says more.
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeWithdrawn: nothing of the zone is at the provider any more, or it is left there (Retain); the state is gone.
+	// OutcomeWithdrawn: nothing of the zone is at the provider any more, or it is left there (Retain); the state is
+	// gone.
 	OutcomeWithdrawn Outcome = "Withdrawn"
 )
 
@@ -260,15 +263,17 @@ type Event struct {
 	// First failure since a success, or Recovered: the first success since a failure. Both are for Events; what comes
 	// in between is not.
 	First, Recovered bool
-	// Proven: the provider lets us in (Report.Proven). OfClass is why every zone of the class waits, nil where it does not.
+	// Proven: the provider lets us in (Report.Proven). OfClass is why every zone of the class waits, nil where it
+	// does not.
 	Proven  bool
 	OfClass *Error
 	// Drift of OutcomeDrifted.
 	Drift Drift
-	// Absent of OutcomeWithdrawn: the names of which the provider said for so long that it has no such zone that it was not asked further.
+	// Absent of OutcomeWithdrawn: the names of which the provider said for so long that it has no such zone that it
+	// was not asked further.
 	Absent []name.Name
-	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows which
-	// (Report.Remains).
+	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows
+	// which (Report.Remains).
 	Remains name.Name
 }
 
@@ -284,8 +289,8 @@ type Metrics interface {
 	// Delivered is a confirmed serial: how many serials it was ahead of the one confirmed before, and how long after
 	// the loop first saw it settled.
 	Delivered(class string, serials uint32, lag time.Duration)
-	// Drifted counts RRsets that a comparison found: missing and differing ones once until they are mended, and by how many those
-	// of others grew since the comparison before.
+	// Drifted counts RRsets that a comparison found: missing and differing ones once until they are mended, and by
+	// how many those of others grew since the comparison before.
 	Drifted(class string, missing, differing, foreign int)
 	// Fenced is an attempt given up because another worker had the zone; TakenOver one that took over another's.
 	Fenced(class string)

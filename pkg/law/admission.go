@@ -42,7 +42,8 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	}
 	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		// NS records that no namespace holds, at the very name: cutsOthers finds those of others among what stands there.
+		// NS records that no namespace holds, at the very name: cutsOthers finds those of others among what stands
+		// there.
 		itself := c.cut && c.above == come.Owner
 		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns && !itself)
 	}
@@ -242,8 +243,8 @@ func (z *Zone) serves(owner name.Rel) bool {
 	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
 }
 
-// signsOthers refuses a DS by a namespace that is not the zone's own at a zone of a third one: who validates would take that zone for forged. A cascade does
-// not ask it of one that stands.
+// signsOthers refuses a DS by a namespace that is not the zone's own at a zone of a third one: who validates would
+// take that zone for forged. A cascade does not ask it of one that stands.
 func (d *recordDecision) signsOthers(z *Zone, p *place, come *Contribution) *Refusal {
 	if d.stands(z, come) {
 		return nil
@@ -486,7 +487,8 @@ func relative(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// limits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers refuse a zone with more.
+// limits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers refuse a
+// zone with more.
 func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, marks) {
 	t := come.Type
 	values, octets := after.distinct(t)

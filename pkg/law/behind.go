@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxRepairJump is how far a repair goes by itself (S6.6): a wrong one costs the zone no more than a year of its serials.
+	// maxRepairJump is how far a repair goes by itself (S6.6): a wrong one costs the zone no more than a year of its
+	// serials.
 	maxRepairJump = 1 << 24
 	// repairInterval is the least time between two repairs of a zone (S6.6): a secondary that lies again and again does
 	// not use up its serials.
@@ -27,9 +28,9 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair is the serial with which a zone at last passes a secondary (S6.6), false where it stays as it is: the secondary
-// is not ahead, or is so far ahead that what follows it would not be ahead of last, or that nobody has accepted; or
-// the zone was repaired less than a day ago. repaired is when that was (unix seconds), 0 for never.
+// Repair is the serial with which a zone at last passes a secondary (S6.6), false where it stays as it is: the
+// secondary is not ahead, or is so far ahead that what follows it would not be ahead of last, or that nobody has
+// accepted; or the zone was repaired less than a day ago. repaired is when that was (unix seconds), 0 for never.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {

@@ -19,8 +19,8 @@ type claim struct {
 	namespace string
 	// yields: no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
-	// above is the name of a cut (cut), the base name itself or one above it, or the name right above a wildcard, whose claim it
-	// is; zero: neither's.
+	// above is the name of a cut (cut), the base name itself or one above it, or the name right above a wildcard,
+	// whose claim it is; zero: neither's.
 	above name.Rel
 	cut   bool
 }
@@ -42,8 +42,10 @@ type claimant struct {
 //  2. the holder of the name (S4.6);
 //  3. the namespace of a record on its way there (S2.6);
 //  4. while a cascade brings records here, the holder in the zone they leave (S2.7);
-//  5. the zone's own namespace, where a shared rule lists the name, or while a cascade brings records there that never hold it;
-//  6. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or several do;
+//  5. the zone's own namespace, where a shared rule lists the name, or while a cascade brings records there that
+//     never hold it;
+//  6. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
+//     several do;
 //  7. the namespace of the wildcard that synthesises it;
 //  8. the zone's own namespace, where its apex names it.
 //

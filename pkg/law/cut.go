@@ -21,9 +21,10 @@ type CountedCut struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// Counts is what parent counts for the zone at fqdn that h is the holding of, where it counted before and the zone's present cut is now. While
-// a mass deletion holds the zone (S7.5) nothing of before goes, nor of what the last parent counted: a resolver finds what is
-// delivered of the zone by it. What was counted at another name, before a rename, goes all the same.
+// Counts is what parent counts for the zone at fqdn that h is the holding of, where it counted before and the zone's
+// present cut is now. While a mass deletion holds the zone (S7.5) nothing of before goes, nor of what the last parent
+// counted: a resolver finds what is delivered of the zone by it. What was counted at another name, before a rename,
+// goes all the same.
 func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *CountedCut {
 	owner, ok := fqdn.Rel(parent)
 	if !ok {
@@ -46,8 +47,9 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID && !h.ExternalCut
 }
 
-// RemovedBy reports whether what parent counted for the zone that h is the holding of, and counts no more, is removed by parent's own namespace
-// (S7.5): it has withdrawn the rule, or the zone is its own. What lies in a zone between from then on is not removed.
+// RemovedBy reports whether what parent counted for the zone that h is the holding of, and counts no more, is removed
+// by parent's own namespace (S7.5): it has withdrawn the rule, or the zone is its own. What lies in a zone between
+// from then on is not removed.
 func (h *Holding) RemovedBy(parent *Zone) bool {
 	if h.Withdrawn != nil && h.Withdrawn.By == parent.UID {
 		return true
@@ -96,12 +98,13 @@ func (c *CountedCut) under(from, to name.Name) *CountedCut {
 	return out
 }
 
-// maxCutOwners is how many owners one step of a parent counts anew. With their marks (S7.5) they fit into a transaction of etcd's
-// default of 128 operations.
+// maxCutOwners is how many owners one step of a parent counts anew. With their marks (S7.5) they fit into a
+// transaction of etcd's default of 128 operations.
 const maxCutOwners = 40
 
-// toward is c on its way to be as all: at most so many owners more are. What comes or changes is first, then the child's name, then what
-// goes, so that no NS names a host that lacks its glue; where all has no NS, the child's name is last.
+// toward is c on its way to be as all: at most so many owners more are. What comes or changes is first, then the
+// child's name, then what goes, so that no NS names a host that lacks its glue; where all has no NS, the child's name
+// is last.
 func (c *CountedCut) toward(all *CountedCut, most int) *CountedCut {
 	var owners []name.Rel
 	for _, x := range []*CountedCut{c, all} {
@@ -151,9 +154,9 @@ func (c *CountedCut) at(owner *name.Rel) (sets []content.RRset) {
 	return sets
 }
 
-// keepsCut notes in h, the holding of a held zone that gets another parent or another name, what its parent counted for it under the name fqdn:
-// the next one counts that too. Of several names it is the first, under which the zone is delivered. before is the holding until now.
-// false: facts are needed.
+// keepsCut notes in h, the holding of a held zone that gets another parent or another name, what its parent counted
+// for it under the name fqdn: the next one counts that too. Of several names it is the first, under which the zone is
+// delivered. before is the holding until now. false: facts are needed.
 func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 	if h.Held == nil || before.Parent == nil {
 		return true
@@ -182,7 +185,8 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 type CutAsk struct {
 	Parent *Zone
 	Owed   Debt
-	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it not, or no more.
+	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it
+	// not, or no more.
 	Holding *Holding
 	FQDN    name.Name
 	Cut     *CountedCut

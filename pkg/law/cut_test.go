@@ -14,7 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// A parent that follows its child in steps changes few owners in each, and never names a host without the glue that it has before or afterwards.
+// A parent that follows its child in steps changes few owners in each, and never names a host without the glue that
+// it has before or afterwards.
 func TestToward_keepsGlue(t *testing.T) {
 	owner := func(text string) name.Rel {
 		rel, err := name.ParseRel(text)

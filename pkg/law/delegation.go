@@ -16,10 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// The rules of Delegations stand beside those of the Zone (S4.8): for each namespace that they are for one key of the zone,
-// with all rules that it has by them. So a decision about a namespace reads its own key and no other one's, however many
-// Delegations the zone has. The keys change only together with the Zone object, as every key of a zone does (I5). The
-// holding says how many Delegations and how many of their names there are: a zone without any costs no fact.
+// The rules of Delegations stand beside those of the Zone (S4.8): for each namespace that they are for one key of the
+// zone, with all rules that it has by them. So a decision about a namespace reads its own key and no other one's,
+// however many Delegations the zone has. The keys change only together with the Zone object, as every key of a zone
+// does (I5). The holding says how many Delegations and how many of their names there are: a zone without any costs no
+// fact.
 
 // NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
 type NamespaceRules struct {
@@ -67,7 +68,8 @@ func ListedKey(zone string, owner name.Rel) Key {
 // WorkKey asks for an outbox item: *Work.
 func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
 
-// DelegationWorkID is the id of the outbox item of a Delegation: what its writes owe is one item, however fast they come.
+// DelegationWorkID is the id of the outbox item of a Delegation: what its writes owe is one item, however fast they
+// come.
 func DelegationWorkID(namespace, name string) string { return "delegation-" + namespace + "." + name }
 
 type storedRule struct {
@@ -147,8 +149,8 @@ func (d *DelegatedRule) octets() int {
 	return n
 }
 
-// Lists are the names, relative to its zone, that a rule lists with shared: true (S4.6), each once. Patterns without "*" of a
-// Delegation are relative to the zone, so that a rename of it changes none of them.
+// Lists are the names, relative to its zone, that a rule lists with shared: true (S4.6), each once. Patterns without
+// "*" of a Delegation are relative to the zone, so that a rename of it changes none of them.
 func (r *Rule) Lists() (out []name.Rel) {
 	zone := name.Root // relative patterns make the same names in every zone
 	for i := range r.Records {
@@ -179,7 +181,8 @@ func (z *Zone) rules() [2][]Rule {
 	return [2][]Rule{z.Rules, z.given.rules}
 }
 
-// plain is the zone without what a decision was told of Delegations: what is written and remembered holds for every namespace.
+// plain is the zone without what a decision was told of Delegations: what is written and remembered holds for every
+// namespace.
 func (z *Zone) plain() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -226,8 +229,8 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	return z.with(more), true
 }
 
-// listing is the zone with base, where Delegations list it with shared: true, and where below says so with what they list
-// below it. known false: facts are needed.
+// listing is the zone with base, where Delegations list it with shared: true, and where below says so with what they
+// list below it. known false: facts are needed.
 func (r *reading) listing(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
 	if h.Listed == 0 {
 		return z, true
@@ -254,7 +257,8 @@ func (r *reading) listing(z *Zone, h *Holding, base name.Rel, below bool) (*Zone
 	return z.with(more), true
 }
 
-// knows reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false: facts are needed.
+// knows reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false:
+// facts are needed.
 func (r *reading) knows(z *Zone, namespace string) (knows, known bool) {
 	if z.knownTo(namespace) {
 		return true, true
@@ -283,8 +287,8 @@ type DelegationAsk struct {
 	After *DelegationSpec
 	// Terminating: its namespace is being deleted, so what it let in stays until the zone goes (S8.2).
 	Terminating bool
-	// Cascade: nobody asks; a refusal becomes the reason why it is not in force. Covered: the cascade decides all that the
-	// rules may concern after this.
+	// Cascade: nobody asks; a refusal becomes the reason why it is not in force. Covered: the cascade decides all
+	// that the rules may concern after this.
 	Cascade, Covered bool
 	Now              time.Time
 }
@@ -462,8 +466,8 @@ func sameRules(x, y []DelegatedRule) bool {
 	})
 }
 
-// list counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone are the names
-// that no Delegation lists any longer.
+// list counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone are the
+// names that no Delegation lists any longer.
 func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
 	var was, is []name.Rel
 	if before != nil {
@@ -508,13 +512,13 @@ func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after
 	return gone, came
 }
 
-// maxOwed bounds the scans and the namespaces of what one Delegation owes: where it changes faster than that is carried out,
-// the next change waits.
+// maxOwed bounds the scans and the namespaces of what one Delegation owes: where it changes faster than that is
+// carried out, the next change waits.
 const maxOwed = 128
 
-// owe has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules changed, and those that
-// wait at a name which is listed no more. A standing item is not put twice. Nothing of it unsettles the zone (S7.2): each step is
-// delivered as it comes, so that no delivery waits for a tenant's records.
+// owe has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules changed,
+// and those that wait at a name which is listed no more. A standing item is not put twice. Nothing of it unsettles
+// the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's records.
 func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)

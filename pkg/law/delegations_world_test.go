@@ -63,7 +63,8 @@ func (w *world) decideDelegation(o object, ask law.DelegationAsk) (*law.Plan, *l
 	return out.Plan, nil
 }
 
-// takeIn decides the Delegations anew that a work finds: those of the zone that it purges, and those that wait for a zone.
+// takeIn decides the Delegations anew that a work finds: those of the zone that it purges, and those that wait for a
+// zone.
 func (w *world) takeIn(work *law.Work) {
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]

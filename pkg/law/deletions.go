@@ -21,14 +21,17 @@ import (
 // The last NS at the apex counts for the whole zone: without it BIND serves nothing of the zone.
 //
 // What is counted are RRsets: those that the zone had at a *base*, that its own namespace has removed since, and that
-// it has not put back: what other namespaces write at these names neither ends nor prolongs a hold. Bases are the contents that were settled within the last ten minutes, at most one for each
-// minute in which the zone has not doubled, and each decides: however much came since, what is gone of an earlier one stays counted. The counters stand in one key of the
-// zone (Deletions), and each RRset that went or came while there were bases in a key of its owner (Deleted), so that a removal costs
-// two short values however large the zone is, and a write that puts an RRset back finds out by one key which bases had it. What has no such
-// mark was in every base: how old a record is does not tell how old its RRset is.
+// it has not put back: what other namespaces write at these names neither ends nor prolongs a hold. Bases are the
+// contents that were settled within the last ten minutes, at most one for each minute in which the zone has not
+// doubled, and each decides: however much came since, what is gone of an earlier one stays counted. The counters
+// stand in one key of the zone (Deletions), and each RRset that went or came while there were bases in a key of its
+// owner (Deleted), so that a removal costs two short values however large the zone is, and a write that puts an RRset
+// back finds out by one key which bases had it. What has no such mark was in every base: how old a record is does not
+// tell how old its RRset is.
 
 const (
-	// baseAge is for how many seconds a content counts after it was changed, and baseEvery how many lie between two bases.
+	// baseAge is for how many seconds a content counts after it was changed, and baseEvery how many lie between two
+	// bases.
 	baseAge   = 600
 	baseEvery = 60
 	// minDeletions is how many RRsets have to go at least.
@@ -63,14 +66,14 @@ type Deleted struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// DeletedRRset is one of them. Once the last of its steps is not behind the zone's oldest base it says nothing any more: every
-// base had it, or none.
+// DeletedRRset is one of them. Once the last of its steps is not behind the zone's oldest base it says nothing any
+// more: every base had it, or none.
 type DeletedRRset struct {
 	Type rdata.Type `json:"t"`
 	// Spans are when the zone had it, in the order of time, so far as they tell bases apart.
 	Spans []Span `json:"p,omitempty"`
-	// At is the journal count at which the zone's own namespace removed it: it is gone from those bases before that had it.
-	// 0: it was not removed, or is put back.
+	// At is the journal count at which the zone's own namespace removed it: it is gone from those bases before that
+	// had it. 0: it was not removed, or is put back.
 	At uint64 `json:"n,omitempty"`
 	// Of is the namespace whose record it was when it went, with a rule that was withdrawn; "": the zone's own.
 	Of string `json:"o,omitempty"`
@@ -78,8 +81,8 @@ type DeletedRRset struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// Span is from the step (a journal count) at which an RRset came, 0 where every base had it, to the one at which it went, 0
-// where it is there.
+// Span is from the step (a journal count) at which an RRset came, 0 where every base had it, to the one at which it
+// went, 0 where it is there.
 type Span struct {
 	From uint64 `json:"f,omitempty"`
 	To   uint64 `json:"t,omitempty"`
@@ -92,13 +95,15 @@ type Held struct {
 	// Serial is what is delivered meanwhile.
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
-	// Cut is what the last parent counted for the zone, with owners relative to the root: another one counts it too (Holding.Counts).
+	// Cut is what the last parent counted for the zone, with owners relative to the root: another one counts it too
+	// (Holding.Counts).
 	Cut *CountedCut `json:"cut,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Excess is why a zone is held, as counted last. It is no part of Held: that would have each removal write the holding, so that none shares a transaction.
+// Excess is why a zone is held, as counted last. It is no part of Held: that would have each removal write the
+// holding, so that none shares a transaction.
 type Excess struct {
 	// Gone of RRsets are removed; Percent of them may be.
 	Gone, RRsets int
@@ -144,14 +149,14 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// Stale reports whether nothing in d counted any more at then, so that what was Deleted may be forgotten. A cascade or a hold
-// keeps what there is.
+// Stale reports whether nothing in d counted any more at then, so that what was Deleted may be forgotten. A cascade
+// or a hold keeps what there is.
 func (d *Deletions) Stale(h *Holding, then int64) bool {
 	return h.Held == nil && len(h.Works) == 0 && !slices.ContainsFunc(d.Bases, func(b PastContent) bool { return then-b.Last < baseAge })
 }
 
-// at are the bases that count at now. While cascades or a hold keep the zone unsettled there is no later content that is settled,
-// so all of them do that did when it began.
+// at are the bases that count at now. While cascades or a hold keep the zone unsettled there is no later content that
+// is settled, so all of them do that did when it began.
 func (d *Deletions) at(h *Holding, now int64) []PastContent {
 	if d == nil {
 		return nil
@@ -169,8 +174,8 @@ func (d *Deletions) at(h *Holding, now int64) []PastContent {
 	})
 }
 
-// push adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content of a zone that is
-// held, or was never settled.
+// push adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content of a
+// zone that is held, or was never settled.
 func push(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	if h.Held != nil || z.settledAt(h) == 0 {
 		return bases
@@ -188,13 +193,14 @@ func push(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	return append(bases, PastContent{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
 }
 
-// excess is what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands or is not looked at.
+// excess is what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands or is not
+// looked at.
 func (b PastContent) excess(z *Zone, ns *DeletedRRset) *Excess {
 	return &Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: ns != nil && ns.GoneFrom(b.N) && len(z.Header.NameServers) == 0}
 }
 
-// published reports whether all that the zone's own namespace removes at now is delivered: the annotation became one that says so
-// less than ten minutes ago, or while a cascade of that namespace stood that stands still.
+// published reports whether all that the zone's own namespace removes at now is delivered: the annotation became one
+// that says so less than ten minutes ago, or while a cascade of that namespace stood that stands still.
 func (h *Holding) published(now int64) bool {
 	if h.Published == 0 {
 		return false
@@ -203,8 +209,8 @@ func (h *Holding) published(now int64) bool {
 		slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own && w.Since <= h.Published })
 }
 
-// publish lets through what the zone's own namespace has removed, where the annotation changes and names a serial that the zone has had since
-// then: nothing of it counts any more. false: facts are needed.
+// publish lets through what the zone's own namespace has removed, where the annotation changes and names a serial
+// that the zone has had since then: nothing of it counts any more. false: facts are needed.
 func (d *zoneDecision) publish(plan *Plan, change *ZoneChange, before *Zone) bool {
 	z, now := change.Zone, d.ask.Now.Unix()
 	if reflect.DeepEqual(before.Publish, z.Publish) {
@@ -235,8 +241,8 @@ func (d *zoneDecision) publish(plan *Plan, change *ZoneChange, before *Zone) boo
 	return true
 }
 
-// ToPublish is the serial by which the annotation lets a zone through of which settled is delivered: another than it names already,
-// since it counts from its change.
+// ToPublish is the serial by which the annotation lets a zone through of which settled is delivered: another than it
+// names already, since it counts from its change.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -252,7 +258,8 @@ type rrset struct {
 
 // moved is what a step of a zone takes from it and gives it.
 type moved struct {
-	// of is the namespace whose record, or whose child zone, it is, and put are the RRsets that this gives the zone anew.
+	// of is the namespace whose record, or whose child zone, it is, and put are the RRsets that this gives the zone
+	// anew.
 	of  string
 	put []rrset
 	// own: what goes is removed by the zone's own namespace; cascade: a cascade does it.
@@ -335,8 +342,9 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 	return true
 }
 
-// hold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the apex, where the zone is held or this
-// step removes it; goes: the zone's own namespace removes something now; settled is what was delivered until now.
+// hold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the apex,
+// where the zone is held or this step removes it; goes: the zone's own namespace removes something now; settled is
+// what was delivered until now.
 func hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, ns *DeletedRRset, settled serial.Serial, goes bool, now int64) {
 	z, held := change.Zone, change.Holding.Held != nil
 	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.excess(z, ns).Holds() })
@@ -422,8 +430,8 @@ func (x *DeletedRRset) last() uint64 {
 	return last
 }
 
-// remove counts an RRset that goes at step n in the bases that had it, unless it is counted there. of is whose it was. What was in
-// no base leaves no mark.
+// remove counts an RRset that goes at step n in the bases that had it, unless it is counted there. of is whose it
+// was. What was in no base leaves no mark.
 func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string) bool {
 	x := d.find(t)
 	if x == nil {
@@ -452,8 +460,8 @@ func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string)
 	return true
 }
 
-// leave notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes later is another one,
-// which the bases until now did not have.
+// leave notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes later is
+// another one, which the bases until now did not have.
 func (d *Deleted) leave(t rdata.Type) bool {
 	x := d.find(t)
 	if x == nil {

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// TestDeletions holds S7.5 against a twin that remembers whole contents: random Records of two namespaces come and go, also both at one name.
+// TestDeletions holds S7.5 against a twin that remembers whole contents: random Records of two namespaces come and
+// go, also both at one name.
 func TestDeletions(t *testing.T) {
 	held := 0
 	for seed := range uint64(60) {
@@ -32,8 +33,8 @@ func TestDeletions(t *testing.T) {
 // apexNS is the name of the Record of NS at the apex.
 const apexNS = "apex-ns"
 
-// base is a settled content as the twin has it: had are the names of it that stand since then or went by the zone's own namespace, and lost are
-// those of them that it has not put back.
+// base is a settled content as the twin has it: had are the names of it that stand since then or went by the zone's
+// own namespace, and lost are those of them that it has not put back.
 type base struct {
 	size      int
 	had, lost map[string]bool

@@ -15,7 +15,8 @@
 //
 // It does not know etcd, Kubernetes, API types, watches or time. What it cannot
 // compute (the answer to the establish review, the day, who asks) is a fact it
-// is given; what it has not been given it looks up where it is given that, too (Seen.Look), and asks for by returning a Need.
+// is given; what it has not been given it looks up where it is given that, too (Seen.Look), and asks for by returning
+// a Need.
 //
 // Its words are those of docs/glossary.md.
 //

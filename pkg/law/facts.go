@@ -102,7 +102,8 @@ func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 // A decision knows some ten of them, so they are a list. A name of 120 labels, or hosts of
 // such names, take hundreds: beyond FewKeys an index tells where each is.
 type Seen struct {
-	// Look puts a fact here that is at hand, and reports whether it is. Nil: none is. So a decision goes on until it lacks one that has to be read.
+	// Look puts a fact here that is at hand, and reports whether it is. Nil: none is. So a decision goes on until it
+	// lacks one that has to be read.
 	Look func(Key) bool
 
 	facts []fact
@@ -258,9 +259,11 @@ type Holding struct {
 	Overdue bool `json:"overdue,omitempty"`
 	// Held: the zone's own namespace removed so much of it that it is not delivered unasked; nil otherwise (S7.5).
 	Held *Held `json:"held,omitempty"`
-	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own namespace removes; else 0 (S7.5).
+	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own
+	// namespace removes; else 0 (S7.5).
 	Published int64 `json:"published,omitempty"`
-	// Delegations is how many Delegations are in force here, and Listed how many names they list with shared: true (S4.8).
+	// Delegations is how many Delegations are in force here, and Listed how many names they list with shared: true
+	// (S4.8).
 	Delegations int `json:"delegations,omitempty"`
 	Listed      int `json:"listed,omitempty"`
 
@@ -355,10 +358,11 @@ type Zone struct {
 	Ending bool
 	// HasClass: a class delivers it, so Ready waits for that.
 	HasClass bool
-	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled of it is Ready (S6.7).
+	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled
+	// of it is Ready (S6.7).
 	Served bool
-	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial that the
-	// annotation names since which that is delivered; nil: none is named (S7.5).
+	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial
+	// that the annotation names since which that is delivered; nil: none is named (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 
@@ -516,7 +520,8 @@ const (
 	AdmittedPlain Admission = "plain"
 	// AdmittedShared: by a rule with shared: true; never holds.
 	AdmittedShared Admission = "shared"
-	// AdmittedUnderscore: by a rule that names the underscore label literally; never holds and stands in nobody's way (S3.6).
+	// AdmittedUnderscore: by a rule that names the underscore label literally; never holds and stands in nobody's way
+	// (S3.6).
 	AdmittedUnderscore Admission = "underscore"
 )
 

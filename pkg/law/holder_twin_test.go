@@ -71,7 +71,8 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	return hostBelow || t.listedBelow(base, r.Namespace), true
 }
 
-// grants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label or wildcard literally (S4.7).
+// grants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label or wildcard
+// literally (S4.7).
 func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, underscore, meant bool) {
 	wild, must := fqdn.IsWildcard(), r.Namespace != z.Namespace && slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS}, r.Type)
 	for _, rule := range z.Rules {
@@ -103,8 +104,8 @@ func named(z *law.Zone, r *law.Record, fqdn name.Name) bool {
 	})
 }
 
-// takes reads S4.6 for a record that a zone takes in by a cascade, and that did not hold its base name before: it becomes the
-// holder of that, which another namespace has without a record there, and no rule names it.
+// takes reads S4.6 for a record that a zone takes in by a cascade, and that did not hold its base name before: it
+// becomes the holder of that, which another namespace has without a record there, and no rule names it.
 func (w *world) takes(r *law.Record, plan *law.Plan) bool {
 	if plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
 		return false

@@ -77,7 +77,8 @@ type ZoneChange struct {
 	Gone                bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
 	Ended *Zone
-	// Held: the change begins a hold (S7.5). Excess is why the zone is held now; nil where it is not, or the change counts nothing.
+	// Held: the change begins a hold (S7.5). Excess is why the zone is held now; nil where it is not, or the change
+	// counts nothing.
 	Held   bool
 	Excess *Excess
 	// EndsAt is about when the zone ends, unix seconds; 0 leaves what was said.
@@ -124,8 +125,8 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones carry a StandingWork with this ID, which goes when the work is through.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked: it names no zone and its steps leave no mark at any, so that what it changes is delivered as it comes (S7.2). By is the
-	// namespace of the zone.
+	// Unmarked: it names no zone and its steps leave no mark at any, so that what it changes is delivered as it comes
+	// (S7.2). By is the namespace of the zone.
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Renames: the zones after the first follow it to another name, parents first (S6.8).
 	Renames bool `json:"renames,omitempty"`
@@ -144,8 +145,8 @@ type Work struct {
 	// Damaged are records that could not be read when the rest of the work was done.
 	// Such an item has nothing else to do than to decide them anew when they can be.
 	Damaged []Ref `json:"damaged,omitempty"`
-	// Refused are records that an earlier version took in and that are refused now: decided anew in this order. The owners
-	// of those that no zone has then are told (S5.9). Such an item has no scans.
+	// Refused are records that an earlier version took in and that are refused now: decided anew in this order. The
+	// owners of those that no zone has then are told (S5.9). Such an item has no scans.
 	Refused []Ref `json:"refused,omitempty"`
 	// By is the namespace that caused it.
 	By    string `json:"by,omitempty"`
@@ -177,8 +178,8 @@ const (
 	ScanReferring ScanKind = "referring"
 	// ScanPending: the zones among those, and the zones that wait at or below (View, Name).
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces: of Namespaces the records that the zone with uid Zone has, and what waits at or below (View, Name) or
-	// for the zone object Target. It costs what is in these namespaces, whatever others have in the zone.
+	// ScanNamespaces: of Namespaces the records that the zone with uid Zone has, and what waits at or below (View,
+	// Name) or for the zone object Target. It costs what is in these namespaces, whatever others have in the zone.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), whose parent may be another now.
 	ScanZones ScanKind = "zones"
@@ -204,8 +205,8 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// OfZone reports whether it goes through the zone that h is the holding of. That came by the rules for the zones of its lineage, too,
-// and one that is withdrawn concerns it whatever became of those (S3.4).
+// OfZone reports whether it goes through the zone that h is the holding of. That came by the rules for the zones of
+// its lineage, too, and one that is withdrawn concerns it whatever became of those (S3.4).
 func (s *Scan) OfZone(h *Holding) bool {
 	return s.Of(h.Namespace) || slices.ContainsFunc(h.Lineage, func(l Link) bool { return s.Of(l.Namespace) })
 }

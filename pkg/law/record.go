@@ -71,8 +71,8 @@ type RecordAsk struct {
 	Uncounted bool
 	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).
 	Move *Work
-	// Set is the zone as it was before the writes that are decided before this one and committed with it, as one step (S10.1);
-	// nil: this one is a step by itself.
+	// Set is the zone as it was before the writes that are decided before this one and committed with it, as one step
+	// (S10.1); nil: this one is a step by itself.
 	Set *Zone
 }
 
@@ -100,8 +100,8 @@ type recordDecision struct {
 	ask RecordAsk
 	// standsBelow: what it was refused for stands strictly below its name.
 	standsBelow bool
-	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally (S4.7), or to
-	// a record that held the name in the zone it comes from (S2.7).
+	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally
+	// (S4.7), or to a record that held the name in the zone it comes from (S2.7).
 	yielded claim
 	// stood: a cascade brings it from another zone, where it stood at its name until now.
 	stood bool
@@ -780,8 +780,8 @@ func stepOf(z, set *Zone) uint64 {
 	return z.N + 1
 }
 
-// advance fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same step, since set, have taken the
-// serial, it is theirs, and the step says what this write adds to them.
+// advance fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same step,
+// since set, have taken the serial, it is theirs, and the step says what this write adds to them.
 func advance(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
 	state, err := df.apply(sethash.State(z.State))
 	if err != nil {

@@ -63,9 +63,9 @@ func absent(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// changedRules are the namespaces of the rules that came, went or changed: what is not theirs is decided as before (S2.5). None: every
-// namespace's, since the limit changed, or a rule for any namespace, or one with shared: true, which gives names to the zone's own
-// namespace (S4.6). changed false: nothing did, but maybe their order.
+// changedRules are the namespaces of the rules that came, went or changed: what is not theirs is decided as before
+// (S2.5). None: every namespace's, since the limit changed, or a rule for any namespace, or one with shared: true,
+// which gives names to the zone's own namespace (S4.6). changed false: nothing did, but maybe their order.
 func changedRules(before, after *Zone) (namespaces []string, changed bool) {
 	if before.RecordsPerNamespace != after.RecordsPerNamespace {
 		return nil, true
@@ -179,8 +179,8 @@ func (z *Zone) listed() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). What Delegations allow is told by
-// a zone that the decision has asked about them (reading.ruledFor).
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). What Delegations allow is
+// told by a zone that the decision has asked about them (reading.ruledFor).
 func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }

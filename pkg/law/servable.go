@@ -23,9 +23,9 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames is how many names there may be at name servers in a zone, and between them and its apex, for the zone
-// to be Servable: each is a fact of every decision about the zone's name servers, those of cascades included, which nobody
-// can make smaller, and of one transaction, which is bounded.
+// MaxNameServerNames is how many names there may be at name servers in a zone, and between them and its apex, for the
+// zone to be Servable: each is a fact of every decision about the zone's name servers, those of cascades included,
+// which nobody can make smaller, and of one transaction, which is bounded.
 const MaxNameServerNames = 24
 
 // apexNames is the holding with the hosts that the apex names after a step, where its

@@ -115,8 +115,8 @@ func (w *world) carryOut(work *law.Work) {
 	}
 }
 
-// run is what a server does that runs for so long: it counts it for each zone whose rule went, and ends those whose time
-// is over (S3.4).
+// run is what a server does that runs for so long: it counts it for each zone whose rule went, and ends those whose
+// time is over (S3.4).
 func (w *world) run(d time.Duration) {
 	for _, k := range w.holdings() {
 		h, ok := w.facts[k].(*law.Holding)
@@ -137,7 +137,8 @@ func (w *world) run(d time.Duration) {
 }
 
 // candidates of a work in the order of S2.7: zones, since they take records in;
-// the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held none; of each by age, then uid.
+// the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held
+// none; of each by age, then uid.
 func (w *world) candidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {

@@ -438,8 +438,8 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 }
 
-// checkHolds proves that nothing which a parent has counted for a held zone goes while one counts it under the name at which it is delivered
-// (S7.5), whichever parent that is.
+// checkHolds proves that nothing which a parent has counted for a held zone goes while one counts it under the name
+// at which it is delivered (S7.5), whichever parent that is.
 func (w *world) checkHolds(report func(string, ...any)) {
 	for uid, hold := range w.holds {
 		for _, z := range w.zones {

@@ -59,7 +59,8 @@ type zoneObject struct {
 	excess    *law.Excess
 }
 
-// hold is what is known of a held zone: the name that it had when that began, and what its parents have counted for it under this name since.
+// hold is what is known of a held zone: the name that it had when that began, and what its parents have counted for
+// it under this name since.
 type hold struct {
 	at      name.Name
 	counted map[content.Row]bool

@@ -171,8 +171,8 @@ func createAt(s *store.Server, i int) error {
 	return err
 }
 
-// together has n writes of zone infra/z wait behind the creation of one record, "alone", and go in together; it returns what they are
-// answered. then is called when alone is in and they are decided.
+// together has n writes of zone infra/z wait behind the creation of one record, "alone", and go in together; it
+// returns what they are answered. then is called when alone is in and they are decided.
 func together(t *testing.T, s *store.Server, g *gate, n int, write func(i int) error, then func()) []error {
 	t.Helper()
 	g.set("before-commit")
@@ -202,7 +202,8 @@ func together(t *testing.T, s *store.Server, g *gate, n int, write func(i int) e
 	return out
 }
 
-// The records of a batch and their zone are written at one revision of etcd, each with a serial of its own, the zone with the last (I1, I3).
+// The records of a batch and their zone are written at one revision of etcd, each with a serial of its own, the zone
+// with the last (I1, I3).
 func TestBatch_isOneTransaction_I1(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(provided("one"))}} {
@@ -267,7 +268,8 @@ func TestBatch_ofOneRecord(t *testing.T) {
 	st.Settle()
 }
 
-// A write that is answered while it waits for the lock of its zone, since another write of its record went first, gives the lock on.
+// A write that is answered while it waits for the lock of its zone, since another write of its record went first,
+// gives the lock on.
 func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

@@ -419,7 +419,8 @@ func TestCascade_nobodyWaitsForAnothers_S7_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// What a rule changes is decided anew for the namespaces of the rule alone: a tenant that is taken in, or let go, costs the others nothing (S2.5).
+// What a rule changes is decided anew for the namespaces of the rule alone: a tenant that is taken in, or let go,
+// costs the others nothing (S2.5).
 func TestRules_concernTheirNamespaces(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

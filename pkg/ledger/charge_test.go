@@ -52,8 +52,8 @@ func metered(b *bill) func(*ledger.Config) {
 	}
 }
 
-// S9.2: the namespace of a write pays for all that it puts into etcd: the zone of another namespace that it writes, the parent whose
-// delegation it changes, the cascade that it causes. A refusal costs nothing.
+// S9.2: the namespace of a write pays for all that it puts into etcd: the zone of another namespace that it writes,
+// the parent whose delegation it changes, the cascade that it causes. A refusal costs nothing.
 func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -144,8 +144,8 @@ func (s *sizes) now() map[string]int64 {
 	return of
 }
 
-// S9.1: what the Records and Zones of a namespace take is counted as it is stored, alike by a server that starts and one that follows, and the
-// estimate of what the ledger's own keys take is about what they do.
+// S9.1: what the Records and Zones of a namespace take is counted as it is stored, alike by a server that starts and
+// one that follows, and the estimate of what the ledger's own keys take is about what they do.
 func TestFollowSizes_S9_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -282,8 +282,8 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: what a child's writer leaves to be counted, since its time was up, is paid by the child's namespace when a server finds it: the parent's has
-// caused nothing.
+// S9.2: what a child's writer leaves to be counted, since its time was up, is paid by the child's namespace when a
+// server finds it: the parent's has caused nothing.
 func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill

@@ -57,8 +57,8 @@ func (s *stalled) Base(base ledger.Base) {
 	}
 }
 
-// S7.5: a server that starts finds what is delivered of a held zone though others condense beyond the step at which it has listed the zone, and
-// has all other zones in any case; also where etcd has compacted that revision meanwhile.
+// S7.5: a server that starts finds what is delivered of a held zone though others condense beyond the step at which
+// it has listed the zone, and has all other zones in any case; also where etcd has compacted that revision meanwhile.
 func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -165,7 +165,8 @@ func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled; what an older program's purge has left is swept.
+// S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled; what an older program's purge
+// has left is swept.
 func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A parent follows its child on an etcd with its default of operations, however many name servers the child has: in steps, of which each
-// has the glue of all that it names (ledger A4).
+// A parent follows its child on an etcd with its default of operations, however many name servers the child has: in
+// steps, of which each has the glue of all that it names (ledger A4).
 func TestCut_isCountedInSteps_S6_1(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

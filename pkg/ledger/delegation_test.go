@@ -30,8 +30,8 @@ func accepted(d *v1alpha1.Delegation) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-// A Delegation lets its namespaces in and no other, what waits comes when it comes, and what it let in goes when it goes; the
-// zone's content changes with the records alone, and stays settled.
+// A Delegation lets its namespaces in and no other, what waits comes when it comes, and what it let in goes when it
+// goes; the zone's content changes with the records alone, and stays settled.
 func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -139,8 +139,8 @@ func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 	}
 }
 
-// Records are written, by two servers, while the only rule for them comes and goes: what stands in the end is what the rules allow,
-// and every serial is a change.
+// Records are written, by two servers, while the only rule for them comes and goes: what stands in the end is what
+// the rules allow, and every serial is a change.
 func TestRace_delegationAgainstRecords_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -199,8 +199,8 @@ func TestRace_delegationAgainstRecords_S4_8(t *testing.T) {
 	t.Logf("%d taken in, %d refused", taken.Load(), refused.Load())
 }
 
-// A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from another zone, or by
-// a cascade.
+// A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from
+// another zone, or by a cascade.
 func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -233,8 +233,8 @@ func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
 	count("one is deleted", 0, 1)
 }
 
-// While all that a tenant has is released, and while it comes back, the zone stays settled: what others write meanwhile is delivered
-// as it is written.
+// While all that a tenant has is released, and while it comes back, the zone stays settled: what others write
+// meanwhile is delivered as it is written.
 func TestDelegation_holdsUpNobodysDelivery_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -305,7 +305,8 @@ func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
 	}
 }
 
-// A zone with many Delegations goes and comes again; what is decided of them takes longer than a cascade may say nothing.
+// A zone with many Delegations goes and comes again; what is decided of them takes longer than a cascade may say
+// nothing.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -347,7 +348,8 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
 	}
 }
 
-// However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are bounded.
+// However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are
+// bounded.
 func TestDelegation_bounds_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -394,8 +396,8 @@ func TestDelegation_bounds_S4_8(t *testing.T) {
 	st.Settle()
 }
 
-// Who may write in a namespace of his own gives himself nothing of a zone elsewhere: not by the name of its object, nor by an
-// absolute pattern in a zone of his own (attack 82).
+// Who may write in a namespace of his own gives himself nothing of a zone elsewhere: not by the name of its object,
+// nor by an absolute pattern in a zone of his own (attack 82).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -436,8 +438,8 @@ func (b *bill) total() (octets int) {
 	return octets
 }
 
-// What a record's write puts into etcd does not depend on how many Delegations its zone has, nor does what a Delegation's
-// write puts there.
+// What a record's write puts into etcd does not depend on how many Delegations its zone has, nor does what a
+// Delegation's write puts there.
 func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -478,8 +480,9 @@ func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
 	st.Settle()
 }
 
-// BenchmarkDelegations is what a create costs in a zone with 10,000 Delegations beside one with a single one, by turns, and how long it
-// takes to add and to remove a Delegation of the former while others have 10,000 records there.
+// BenchmarkDelegations is what a create costs in a zone with 10,000 Delegations beside one with a single one, by
+// turns, and how long it takes to add and to remove a Delegation of the former while others have 10,000 records
+// there.
 func BenchmarkDelegations(b *testing.B) {
 	const tenants, records, round = 10000, 10000, 64
 	st := store.New(b)
@@ -556,7 +559,8 @@ func BenchmarkDelegations(b *testing.B) {
 	st.Damaged = true // the check of 30,000 objects is another test's
 }
 
-// What waits because others leave a namespace no room is in force once they do, and what waits for its rules is taken in.
+// What waits because others leave a namespace no room is in force once they do, and what waits for its rules is taken
+// in.
 func TestDelegation_waitsForRoom_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

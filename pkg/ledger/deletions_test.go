@@ -133,8 +133,8 @@ func (b *brake) publish(serial int64) {
 	}))
 }
 
-// S7.5: deletes of one record each, one after the other, count however fast they come: of 1,000 the 301st is too many, and of
-// 200, in the short form, the 61st; the slow ones take as long.
+// S7.5: deletes of one record each, one after the other, count however fast they come: of 1,000 the 301st is too
+// many, and of 200, in the short form, the 61st; the slow ones take as long.
 func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -290,7 +290,8 @@ func (b *brake) Should(err error) {
 	}
 }
 
-// S7.5: a withdrawn rule counts, whatever it lets go; its cascade settles nothing. The annotation may be in the same change.
+// S7.5: a withdrawn rule counts, whatever it lets go; its cascade settles nothing. The annotation may be in the same
+// change.
 func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
@@ -314,8 +315,8 @@ func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5: while a zone is held its parent counts for it what it counted, also where each of its records goes at once; and anew when the
-// hold ends, whether by the annotation or since enough is put back.
+// S7.5: while a zone is held its parent counts for it what it counted, also where each of its records goes at once;
+// and anew when the hold ends, whether by the annotation or since enough is put back.
 func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*brake, *v1alpha1.Zone){
@@ -377,7 +378,8 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5: a held zone gets another parent, by a zone between the two that comes and goes: each counts for it what the last one counted.
+// S7.5: a held zone gets another parent, by a zone between the two that comes and goes: each counts for it what the
+// last one counted.
 func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 0)
@@ -422,8 +424,8 @@ func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	counts("example", entries-2)
 }
 
-// S7.5: a child puts back what ends the hold of its parent: what that owes its own parent is paid before the child's write is answered. No worker runs
-// that would pay it.
+// S7.5: a child puts back what ends the hold of its parent: what that owes its own parent is paid before the child's
+// write is answered. No worker runs that would pay it.
 func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -507,8 +509,9 @@ func rows(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	return out
 }
 
-// S7.5: while a zone is held a server that starts finds what is delivered, however much more changes than its journal may take: what is
-// older is condensed, to no more than both contents have. Once the zone is let through its journal is trimmed as ever, and nothing of that is left.
+// S7.5: while a zone is held a server that starts finds what is delivered, however much more changes than its journal
+// may take: what is older is condensed, to no more than both contents have. Once the zone is let through its journal
+// is trimmed as ever, and nothing of that is left.
 func TestMassDeletion_restart_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -678,8 +681,8 @@ func TestMigration12_spansOfDeleted(t *testing.T) {
 	b.MustBeClean()
 }
 
-// BenchmarkDelete is what a delete costs that is counted (by the zone's own namespace) beside one that is not, alone and with
-// fifteen others. The zone lets all through.
+// BenchmarkDelete is what a delete costs that is counted (by the zone's own namespace) beside one that is not, alone
+// and with fifteen others. The zone lets all through.
 func BenchmarkDelete(b *testing.B) {
 	for _, callers := range []int{1, 16} {
 		st := store.New(b)
@@ -709,8 +712,8 @@ func BenchmarkDelete(b *testing.B) {
 	}
 }
 
-// S7.5: the cascade of a withdrawn rule that lets go of many records is one mass deletion. Servers that run and those that start have what is
-// delivered; the rule that comes back puts all back.
+// S7.5: the cascade of a withdrawn rule that lets go of many records is one mass deletion. Servers that run and those
+// that start have what is delivered; the rule that comes back puts all back.
 func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 	t.Parallel()
 	n := 300
@@ -745,8 +748,8 @@ func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 	}
 }
 
-// BenchmarkCreate is what a create costs while a removal of the last ten minutes counts, so that each RRset that comes is marked, beside one
-// of a zone that lets nothing count. Both by turns, so that they meet the same machine.
+// BenchmarkCreate is what a create costs while a removal of the last ten minutes counts, so that each RRset that
+// comes is marked, beside one of a zone that lets nothing count. Both by turns, so that they meet the same machine.
 func BenchmarkCreate(b *testing.B) {
 	st := store.New(b)
 	s := st.Server()

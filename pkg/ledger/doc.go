@@ -1,14 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ledger carries out what law decides: one etcd transaction for one or more writes of a zone, with the Records, the Zone and
-// every internal key that follows from them. It also pays what a write owes elsewhere: cascades and parents' cuts.
+// Package ledger carries out what law decides: one etcd transaction for one or more writes of a zone, with the
+// Records, the Zone and every internal key that follows from them. It also pays what a write owes elsewhere: cascades
+// and parents' cuts.
 //
 // # Rooms
 //
-// This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (StorageClient, Records, Zones, Delegations,
-// Set), decides ahead (Preview, EarlyRecord), and tells views and budgets what is written (Follow, FollowSizes). What it does it does
-// by the rooms below, each of which knows those above it alone:
+// This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (StorageClient,
+// Records, Zones, Delegations, Set), decides ahead (Preview, EarlyRecord), and tells views and budgets what is
+// written (Follow, FollowSizes). What it does it does by the rooms below, each of which knows those above it alone:
 //
 //	layout    where keys stand, and how values are encoded
 //	etcd      operations, ranges and watches of any key
@@ -34,8 +35,8 @@
 //
 // # Keys
 //
-// The writer of each key, and the compare that proves to a decision that the key is as it was read. With the Zone means: only in a
-// transaction that puts the Zone object of that uid too, whose revision is compared.
+// The writer of each key, and the compare that proves to a decision that the key is as it was read. With the Zone
+// means: only in a transaction that puts the Zone object of that uid too, whose revision is compared.
 //
 //	key                    written by                                               proved by
 //	objects                the door, and the outbox in cascades                     their own revision
@@ -75,8 +76,8 @@
 //
 // # Tests
 //
-// What the race suite shows. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests count on chance, load or the
-// race detector.
+// What the race suite shows. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests
+// count on chance, load or the race detector.
 //
 //	story             shows                                                                                        rests on
 //	races.txt         one server has decided and is held, another commits: names, wildcards, names below, CNAME,   I5
@@ -97,26 +98,28 @@
 //
 // # Promises
 //
-// ledger/fsck recomputes them from the objects. (I1) Two objects of one resource never have one resourceVersion; a transaction changes
-// Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the revision of its last write is a function of
-// the store at that revision: its records. (I3) Serial and hash change in the transaction that changes the definition, once for each.
-// (I4) What a write owes elsewhere is an outbox item or a debt in the same transaction, consumed in the transaction that pays it.
-// (I5) A decision holds at the revision it commits: everything it read is compared.
+// ledger/fsck recomputes them from the objects. (I1) Two objects of one resource never have one resourceVersion; a
+// transaction changes Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the
+// revision of its last write is a function of the store at that revision: its records. (I3) Serial and hash change in
+// the transaction that changes the definition, once for each. (I4) What a write owes elsewhere is an outbox item or a
+// debt in the same transaction, consumed in the transaction that pays it. (I5) A decision holds at the revision it
+// commits: everything it read is compared.
 //
-// I5 rests on one rule: every key that belongs to a zone changes only together with the zone's object. So a fact once read stays true
-// while the zone stands at its revision, and one compare covers all of them. Names of zones are compared by themselves, present or
-// absent, which is why no fences are needed. What one zone must know of another's write stands in the holding under its name, which
-// its own writes compare: a place kept for a record that moves, the name a cascade will give it, a zone that lost there, a cascade that
-// brings records. While the last of these stands nothing comes to the zone that loses them at those names, and what leaves there is
-// on its way or in this zone: both are compared, and what was read of the losing zone is not.
+// I5 rests on one rule: every key that belongs to a zone changes only together with the zone's object. So a fact once
+// read stays true while the zone stands at its revision, and one compare covers all of them. Names of zones are
+// compared by themselves, present or absent, which is why no fences are needed. What one zone must know of another's
+// write stands in the holding under its name, which its own writes compare: a place kept for a record that moves, the
+// name a cascade will give it, a zone that lost there, a cascade that brings records. While the last of these stands
+// nothing comes to the zone that loses them at those names, and what leaves there is on its way or in this zone: both
+// are compared, and what was read of the losing zone is not.
 //
-// All clients of etcd in it speak of versions, which package subrev makes of etcd's revisions: they are compared and watched from, and
-// stand in no value. What a zone or record is at is the version in the answer to its own write.
+// All clients of etcd in it speak of versions, which package subrev makes of etcd's revisions: they are compared and
+// watched from, and stand in no value. What a zone or record is at is the version in the answer to its own write.
 //
 // # Limits
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
 //
-// Read first: ledger.go and open.go, then record.go and storage.go; of the rooms commit and facts, then outbox. What changes the form of what is stored:
-// migrate.go.
+// Read first: ledger.go and open.go, then record.go and storage.go; of the rooms commit and facts, then outbox. What
+// changes the form of what is stored: migrate.go.
 package ledger

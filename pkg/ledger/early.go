@@ -29,7 +29,8 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if err != nil {
 		return "", nil
 	}
-	// Who may have a name does not hang on its data; without data there is nothing to hash, which is the better part of a decision.
+	// Who may have a name does not hang on its data; without data there is nothing to hash, which is the better part
+	// of a decision.
 	bare, record := ask, *ask.After
 	record.Values = nil
 	bare.After = &record

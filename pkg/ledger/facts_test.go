@@ -18,8 +18,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A dry run holds no turn: what it has read is not remembered where a write has changed it since, or the next one would be decided on it without any
-// compare that tells (I5). Nor does it take the zone back, which would look like another server's write.
+// A dry run holds no turn: what it has read is not remembered where a write has changed it since, or the next one
+// would be decided on it without any compare that tells (I5). Nor does it take the zone back, which would look like
+// another server's write.
 func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -60,8 +61,8 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	st.Settle()
 }
 
-// What speaks for the names below a new one, or cuts them off, is decided without a read where nothing is below. What is there all the same fails the
-// compare, and is read (I5).
+// What speaks for the names below a new one, or cuts them off, is decided without a read where nothing is below. What
+// is there all the same fails the compare, and is read (I5).
 func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -104,7 +105,8 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	st.Settle()
 }
 
-// Who creates what is there already, each time at another name, fills no memory with names: his record explains why he lost.
+// Who creates what is there already, each time at another name, fills no memory with names: his record explains why
+// he lost.
 func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -125,7 +127,8 @@ func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 	}
 }
 
-// A late read of a zone brings no removed one back and takes no new one away (ledger A18): the next decision needs one attempt.
+// A late read of a zone brings no removed one back and takes no new one away (ledger A18): the next decision needs
+// one attempt.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -161,8 +164,9 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	write("b", false)
 }
 
-// A PTR of IPv6 has 34 labels, and a name up to 127. While a cascade brings records to its zone it is decided in one transaction nevertheless, whether the
-// zone that loses them stands or is gone, and with as many cascades as one namespace may have (S2.7).
+// A PTR of IPv6 has 34 labels, and a name up to 127. While a cascade brings records to its zone it is decided in one
+// transaction nevertheless, whether the zone that loses them stands or is gone, and with as many cascades as one
+// namespace may have (S2.7).
 func TestFacts_ofDeepNamesFitWhileCascadesStand_S2_7(t *testing.T) {
 	t.Parallel()
 	t.Run("a zone that comes", func(t *testing.T) {
@@ -214,7 +218,8 @@ func TestFacts_ofDeepNamesFitWhileCascadesStand_S2_7(t *testing.T) {
 	})
 }
 
-// What does not fit into a transaction is refused for now while cascades have a share in that, and for good where none has.
+// What does not fit into a transaction is refused for now while cascades have a share in that, and for good where
+// none has.
 func TestFacts_thatAreTooManyForNow(t *testing.T) {
 	t.Parallel()
 	top := store.Must(name.Parse("org."))

@@ -30,7 +30,8 @@ type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since are the steps since the content that is delivered, where that is an earlier one and the journal has them all (S7.2, S7.5).
+	// Since are the steps since the content that is delivered, where that is an earlier one and the journal has them
+	// all (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash: a header that was damaged differs from it (S6.4).
 	Hash string
@@ -98,8 +99,8 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
 	rev := int64(0)
 	bases := map[string]*Base{}
-	// One damaged object stops nobody else. What cannot be read is left out, and the content state of its zone says whose
-	// it was: that view cannot be proven.
+	// One damaged object stops nobody else. What cannot be read is left out, and the content state of its zone says
+	// whose it was: that view cannot be proven.
 	skip := func(key string, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -193,7 +194,8 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		if !b.Settled && b.Zone.SettledSerial != 0 {
 			_, b.Since, err = l.jr.StepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
 			if errors.Is(err, rpctypes.ErrCompacted) {
-				// What is there now may fit still. Else the journal cannot be followed from rev either, and all is read again.
+				// What is there now may fit still. Else the journal cannot be followed from rev either, and all is
+				// read again.
 				if _, b.Since, err = l.jr.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); err != nil {
 					err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 				}

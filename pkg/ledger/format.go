@@ -158,6 +158,7 @@ func leastReader(all []migration, after int) (least int) {
 const (
 	// namesLeastReader is the first format in which config has a leastReader.
 	namesLeastReader = 3
-	// mapsVersions is the first format in which a resourceVersion is no revision of etcd, and a value may begin with an octet (package subrev).
+	// mapsVersions is the first format in which a resourceVersion is no revision of etcd, and a value may begin with
+	// an octet (package subrev).
 	mapsVersions = 13
 )

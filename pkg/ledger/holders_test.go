@@ -17,9 +17,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// What a decision has read of names below, and of wildcards above, is compared when it is committed (I5): of two servers
-// that write at once, the tenant's record that the other's refuses comes in before that one or not at all (S4.6, S4.7),
-// with the names in keys plain and sealed.
+// What a decision has read of names below, and of wildcards above, is compared when it is committed (I5): of two
+// servers that write at once, the tenant's record that the other's refuses comes in before that one or not at all
+// (S4.6, S4.7), with the names in keys plain and sealed.
 func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "sealed": store.Encrypted(provided("one"))} {
@@ -64,8 +64,8 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 	}
 }
 
-// So is what it has read of zones below: of two servers that write at once, a record that is taken for the names below comes in
-// before another namespace's zone there or not at all (S4.7).
+// So is what it has read of zones below: of two servers that write at once, a record that is taken for the names
+// below comes in before another namespace's zone there or not at all (S4.7).
 func TestRace_zonesBelow_I5_S4_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -101,8 +101,8 @@ func TestRace_zonesBelow_I5_S4_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A server looks at all names below one, also where a tenant has filled them: it neither refuses the holder of the name nor
-// overlooks an older name that is last among them (S4.7).
+// A server looks at all names below one, also where a tenant has filled them: it neither refuses the holder of the
+// name nor overlooks an older name that is last among them (S4.7).
 func TestHolders_manyBelow_S4_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the names are put there without their records

@@ -50,8 +50,9 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 	}
 }
 
-// One fat record that is changed for ever fills neither etcd nor what has to be read of it: the journal keeps so many octets.
-// What is left is whole, the newest step among it, and whoever follows goes on; two servers trim beside each other.
+// One fat record that is changed for ever fills neither etcd nor what has to be read of it: the journal keeps so many
+// octets. What is left is whole, the newest step among it, and whoever follows goes on; two servers trim beside each
+// other.
 func TestJournal_keepsSoManyOctets(t *testing.T) {
 	t.Parallel()
 	bound, rounds := 1<<19, 30
@@ -145,8 +146,8 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// Many small changes do not fill etcd either: of each zone so many steps stay, and what a server with other bounds left goes with
-// the first write of the zone.
+// Many small changes do not fill etcd either: of each zone so many steps stay, and what a server with other bounds
+// left goes with the first write of the zone.
 func TestJournal_keepsSoManySteps(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -220,8 +221,8 @@ func chained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	}
 }
 
-// S8.2: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by any
-// server; what all have confirmed goes. A Delivery of another zone counts for nothing.
+// S8.2: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by
+// any server; what all have confirmed goes. A Delivery of another zone counts for nothing.
 func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -311,8 +312,8 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 	}
 }
 
-// S8.2: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size of the zone,
-// and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
+// S8.2: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size
+// of the zone, and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
 func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -355,8 +356,8 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 	until(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
 }
 
-// S8.2: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal has all
-// that came after the one confirmed last.
+// S8.2: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal
+// has all that came after the one confirmed last.
 func TestRace_journalOfADelivery_S8_2(t *testing.T) {
 	t.Parallel()
 	const keep, rounds = 5, 60
@@ -476,7 +477,8 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone that ended and stands again counts its steps from the first on, under the uid that it had: its journal is trimmed as any (S3.4).
+// A zone that ended and stands again counts its steps from the first on, under the uid that it had: its journal is
+// trimmed as any (S3.4).
 func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

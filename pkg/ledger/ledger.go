@@ -49,9 +49,11 @@ type Config struct {
 	// heard; nil: none is. Cascades ask it of each object, so it answers from memory (S2.8).
 	Terminating func(namespace string) bool
 	// Released is told of each record that an earlier version took into a zone and that a migration let go, since it is
-	// refused now; the record's condition Adopted says why. It may be told twice, and must not wait for anybody. Optional.
+	// refused now; the record's condition Adopted says why. It may be told twice, and must not wait for anybody.
+	// Optional.
 	Released func(*v1alpha1.Record)
-	// Held is told of each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5). nil: none is told.
+	// Held is told of each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
+	// nil: none is told.
 	Held func(*v1alpha1.Zone)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -115,19 +117,21 @@ func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
 // HeldZones is how many zones mass deletions hold back (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
-// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at that serial, by
-// which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that serial.
+// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at
+// that serial, by which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that
+// serial.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content state it has, or
-// from the serial at which the zone was made. ErrTrimmed: it has none.
+// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content
+// state it has, or from the serial at which the zone was made. ErrTrimmed: it has none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.HeldSteps(ctx, zone, n)
 }
 
-// Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name since.
+// Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name
+// since.
 func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 	return l.jr.Left(ctx, zone, since)
 }

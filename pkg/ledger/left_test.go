@@ -64,7 +64,8 @@ func referring(ns, name string) *v1alpha1.Record {
 }
 
 // While a namespace terminates its zone is renamed, withdraws what it delegates and is removed: its records follow and
-// are released as others are, nothing of it is taken in anew, and what was not is decided anew should it come back (S2.8).
+// are released as others are, nothing of it is taken in anew, and what was not is decided anew should it come back
+// (S2.8).
 func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -223,8 +224,9 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	st.Settle()
 }
 
-// Two servers hear of namespaces that terminate, go and come again, each in its own time, while zones over their records
-// come, go, are renamed and change their delegations: in the end everything is as the rules in force say (S2.8, I4, I5).
+// Two servers hear of namespaces that terminate, go and come again, each in its own time, while zones over their
+// records come, go, are renamed and change their delegations: in the end everything is as the rules in force say
+// (S2.8, I4, I5).
 func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

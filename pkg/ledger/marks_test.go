@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S9.1: records that wait since another holds their base name, or for what they are, leave nothing at their own names in the zone
-// where they lost: no budget would count it, and it would stay when they go. They are tried again all the same when the name is
-// free (S2.7).
+// S9.1: records that wait since another holds their base name, or for what they are, leave nothing at their own names
+// in the zone where they lost: no budget would count it, and it would stay when they go. They are tried again all the
+// same when the name is free (S2.7).
 func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 	t.Parallel()
 	const losers = 20
@@ -67,8 +67,8 @@ func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S2.7: a record that lost to what the zone's spec or its apex says of a name needs no mark at what stands there later: it is tried
-// again when the spec or the apex changes, and then it leaves one.
+// S2.7: a record that lost to what the zone's spec or its apex says of a name needs no mark at what stands there
+// later: it is tried again when the spec or the apex changes, and then it leaves one.
 func TestMarks_ofLosersToTheZoneItself_S2_7(t *testing.T) {
 	t.Parallel()
 	shared := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "host", Types: []string{"TXT"}, Shared: true}}, Namespace: "third"}

@@ -14,7 +14,8 @@ import (
 )
 
 // Migration 5: a parent that counts a child with a name server without an address owes another count, and that is paid;
-// one that counts none such owes nothing (S6.1). Programs that do not know when a zone ends read the store no longer (S3.4).
+// one that counts none such owes nothing (S6.1). Programs that do not know when a zone ends read the store no longer
+// (S3.4).
 func TestMigration5_countsNameServersWithoutAnAddressAnew(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

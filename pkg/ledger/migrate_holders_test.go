@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Migrations 4 and 11: stores of before learn whose wildcards hold names (S4.6) and which hosts the apex names (S6.2), wherever
-// the first server ends; records that the rules would refuse now keep their place.
+// Migrations 4 and 11: stores of before learn whose wildcards hold names (S4.6) and which hosts the apex names
+// (S6.2), wherever the first server ends; records that the rules would refuse now keep their place.
 func TestMigration4_rebuildsHolders_S4_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

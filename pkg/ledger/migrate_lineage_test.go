@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Migration 9: zones of stores of before learn by which delegations they came to their names (S3.4), also where the rule for one
-// went, or the one above is gone and no cascade has said so; wherever the first server ends. So what is prepared after it ends
-// with the rule, and the zones are older than what the names above have (S4.7).
+// Migration 9: zones of stores of before learn by which delegations they came to their names (S3.4), also where the
+// rule for one went, or the one above is gone and no cascade has said so; wherever the first server ends. So what is
+// prepared after it ends with the rule, and the zones are older than what the names above have (S4.7).
 func TestMigration9_fillsLineageAndWhatEncloses_S3_4_S4_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -17,9 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Before format 13 a Record had a transaction to itself. Of a batch the first was written with the zone; for each of the others
-// that transaction made an entry of a redo log and a reservation, which went with the write of the Record.
-// A server that was killed left them. The migration carries them out before anything else, and nothing reads them afterwards.
+// Before format 13 a Record had a transaction to itself. Of a batch the first was written with the zone; for each of
+// the others that transaction made an entry of a redo log and a reservation, which went with the write of the Record.
+// A server that was killed left them. The migration carries them out before anything else, and nothing reads them
+// afterwards.
 
 // redoLog is the value under logs/: the messages `repeated Entry = 1; Entry { string key = 1; bytes value = 2; }`.
 type redoLog struct {

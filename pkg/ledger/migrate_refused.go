@@ -67,8 +67,8 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	return nil
 }
 
-// Outdated reports whether a Record that an earlier version may have taken in is in no zone since it is refused now, and
-// what its condition says of that (S5.9).
+// Outdated reports whether a Record that an earlier version may have taken in is in no zone since it is refused now,
+// and what its condition says of that (S5.9).
 func Outdated(o *v1alpha1.Record) (message string, ok bool) {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	t, err := rdata.ParseType(o.Spec.Type)
@@ -105,6 +105,6 @@ func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
 	return err
 }
 
-// ReleasesRefused is the format from which on records that an earlier version took in and that are refused now have left
-// their zones, or an outbox item lets them go.
+// ReleasesRefused is the format from which on records that an earlier version took in and that are refused now have
+// left their zones, or an outbox item lets them go.
 const ReleasesRefused = releasesRefused

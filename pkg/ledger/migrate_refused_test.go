@@ -69,8 +69,8 @@ func (e *told) config(c *ledger.Config) {
 	}
 }
 
-// isReleased fails the test unless the records that are refused now are in no zone, their owners told and fsck lists them,
-// and the others are as they were.
+// isReleased fails the test unless the records that are refused now are in no zone, their owners told and fsck lists
+// them, and the others are as they were.
 func isReleased(t *testing.T, st *store.Store, s *store.Server, before map[string]int64, events *told) {
 	t.Helper()
 	gone, listed := released(before), refusedIn(st, st.Fsck())

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Migration 7: a zone whose rule went in a version that did not count has the period of the zone above it from the upgrade
-// on, and ends then; one that was never delegated does not (S3.4). So wherever the first server ends.
+// Migration 7: a zone whose rule went in a version that did not count has the period of the zone above it from the
+// upgrade on, and ends then; one that was never delegated does not (S3.4). So wherever the first server ends.
 func TestMigration7_countsWhatWasWithdrawnBefore_S3_4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

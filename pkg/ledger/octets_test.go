@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// fat is about the longest RRset there may be (S5.6), of values that differ from those of another version. Each octet is of
-// the sort that text encodings make longer.
+// fat is about the longest RRset there may be (S5.6), of values that differ from those of another version. Each octet
+// is of the sort that text encodings make longer.
 func fat(octet string, version int) []string {
 	var values []string
 	for i := range 14 {
@@ -38,7 +38,8 @@ func older(r *v1alpha1.Record, age int) *v1alpha1.Record {
 	return r
 }
 
-// However fat the records are that a rule let in, they are released when it is withdrawn, and so are all that are younger.
+// However fat the records are that a rule let in, they are released when it is withdrawn, and so are all that are
+// younger.
 func TestCascade_getsPastFatRecords_S2_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

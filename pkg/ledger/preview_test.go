@@ -49,8 +49,8 @@ func TestPreview_isNotOfStaleMemory_S7_3(t *testing.T) {
 	}
 }
 
-// A name server's address that moves from a child into its parent changes the parent twice: where it comes to, and its cut.
-// The answer is the serial with which it came, as the dry run said, and the cut follows.
+// A name server's address that moves from a child into its parent changes the parent twice: where it comes to, and
+// its cut. The answer is the serial with which it came, as the dry run said, and the cut follows.
 func TestPreview_ofAMoveIntoTheParent_S7_3(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server(today)

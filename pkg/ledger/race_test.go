@@ -25,7 +25,8 @@ import (
 )
 
 // scale is the size of a test: small, or full in its long form; a quarter of small where the race detector, which `make
-// test-race` runs with -short, makes each step four times as dear: it finds a race where two meet, however often they do.
+// test-race` runs with -short, makes each step four times as dear: it finds a race where two meet, however often they
+// do.
 func scale(full, small int) int {
 	switch {
 	case rig.Long():
@@ -37,7 +38,8 @@ func scale(full, small int) int {
 }
 
 // notUnderRace skips what one client does step by step, a control, or a server killed in each of its windows: what runs
-// beside each other in it does so in the tests that stay, which are TestRace_*, TestCrash_* and the cascades beside clients.
+// beside each other in it does so in the tests that stay, which are TestRace_*, TestCrash_* and the cascades beside
+// clients.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -466,7 +468,8 @@ func TestRace_zoneWritesFinishUnderTheLoadOfAnotherServer(t *testing.T) {
 	testZoneWrites(t, 64, 1, scale(60, 20))
 }
 
-// testZoneWrites writes a zone by the first of two servers, or both, under writers of its records at the second, or both.
+// testZoneWrites writes a zone by the first of two servers, or both, under writers of its records at the second, or
+// both.
 func testZoneWrites(t *testing.T, writers, both, n int) {
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(gathers(1))}
@@ -594,7 +597,8 @@ func starving(t *testing.T) string {
 	return ""
 }
 
-// What was known of a zone is let go while writes wait for it: they are decided on what stands there, not on that again.
+// What was known of a zone is let go while writes wait for it: they are decided on what stands there, not on that
+// again.
 func TestRace_zoneLetGoBesideItsQueue(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

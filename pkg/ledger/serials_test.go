@@ -40,8 +40,8 @@ func remembers(t *testing.T, st *store.Store, domain string) bool {
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
 }
 
-// The last serial of a name is kept for expire seconds after its zone went, and gone after: a clock that is a year ahead
-// meanwhile, which gave it, neither shortens that nor makes a zone made again begin behind it.
+// The last serial of a name is kept for expire seconds after its zone went, and gone after: a clock that is a year
+// ahead meanwhile, which gave it, neither shortens that nor makes a zone made again begin behind it.
 func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -73,7 +73,8 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 	st.Settle()
 }
 
-// A memory that an older version wrote, which went by the clock, is kept as long as one that nothing was written down of.
+// A memory that an older version wrote, which went by the clock, is kept as long as one that nothing was written down
+// of.
 func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -113,7 +114,8 @@ func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
 	}
 }
 
-// However long a zone's secondaries serve it without an answer, sixty days are remembered; a memory of before that rule is cut to them.
+// However long a zone's secondaries serve it without an answer, sixty days are remembered; a memory of before that
+// rule is cut to them.
 func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

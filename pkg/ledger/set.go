@@ -25,12 +25,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write comes through the
-// ordinary storage of Records, with what precedes it there (admission, preconditions, field managers), and waits at the point where it would be
-// committed until all have come. Then all are decided, each on what the earlier ones leave, and one transaction makes all of them true.
+// A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write
+// comes through the ordinary storage of Records, with what precedes it there (admission, preconditions, field
+// managers), and waits at the point where it would be committed until all have come. Then all are decided, each on
+// what the earlier ones leave, and one transaction makes all of them true.
 //
-// No write holds a lock while it waits, so a set cannot keep others from being written, and two sets cannot wait for each other. The end of any
-// one write's context ends the set.
+// No write holds a lock while it waits, so a set cannot keep others from being written, and two sets cannot wait for
+// each other. The end of any one write's context ends the set.
 
 // Set is one change set. Its methods may be called from any goroutine.
 type Set struct {
@@ -41,7 +42,8 @@ type Set struct {
 	// waiting are the writes that have come and are not answered, left those that will not come (again); both by index.
 	waiting map[int]*commit.SetWrite
 	left    map[int]bool
-	// came are the writes that have come at least once, creates those of them that create an object, and unchanged those that change nothing.
+	// came are the writes that have come at least once, creates those of them that create an object, and unchanged
+	// those that change nothing.
 	came, creates, unchanged map[int]bool
 	// grows is by how much each write makes its object larger.
 	grows map[int]int64
@@ -81,7 +83,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy is by how much a write under ctx, and the others of its set so far, make what is stored larger: the namespace has all of them or none.
+// GrowsBy is by how much a write under ctx, and the others of its set so far, make what is stored larger: the
+// namespace has all of them or none.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -117,8 +120,8 @@ func (e *setEndedError) Status() metav1.Status {
 // errOthersRefused is why a write is not made that nothing is wrong with.
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave says that write i will not come, or not again: its request has ended, and refused says whether with a refusal. A write that was
-// answered by the set may be said to leave too.
+// Leave says that write i will not come, or not again: its request has ended, and refused says whether with a
+// refusal. A write that was answered by the set may be said to leave too.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.left[i] = true
@@ -165,7 +168,8 @@ func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: writes that wait, and those that come later, are answered with the cause. What is being committed is.
+// Abandon ends the set: writes that wait, and those that come later, are answered with the cause. What is being
+// committed is.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +237,8 @@ func (s *Set) come(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // by that, or by the decision under way, which ends by the same deadline
 }
 
-// decide decides the writes that have come and answers them, but for those whose objects have changed meanwhile: these are told so, and come again.
+// decide decides the writes that have come and answers them, but for those whose objects have changed meanwhile:
+// these are told so, and come again.
 func (s *Set) decide(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused

@@ -57,7 +57,8 @@ func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Se
 	return set, errs
 }
 
-// exampleOrg is a server with the zone example.org. of platform, in which team writes too, and records of the names in it.
+// exampleOrg is a server with the zone example.org. of platform, in which team writes too, and records of the names
+// in it.
 func exampleOrg(t *testing.T, st *store.Store, names ...string) *store.Server {
 	s := st.Server(today)
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
@@ -75,7 +76,8 @@ func text(errs []error) string {
 	return strings.Join(lines, "\n")
 }
 
-// S10.1, S10.2: creations, updates and deletions are one transaction, one serial and one step; each object has a version of its own.
+// S10.1, S10.2: creations, updates and deletions are one transaction, one serial and one step; each object has a
+// version of its own.
 func TestSet_isOneSerial_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -131,8 +133,8 @@ func journalled(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transac
 	return tx
 }
 
-// S10.2, S7.5: no content between two items was ever there, so a set that removes much and puts it back under other names is no mass deletion,
-// and one that removes too much is held at the serial of before.
+// S10.2, S7.5: no content between two items was ever there, so a set that removes much and puts it back under other
+// names is no mass deletion, and one that removes too much is held at the serial of before.
 func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -216,8 +218,8 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	}
 }
 
-// S10.6: a set pays the parent when it holds the lock of no zone any more: what changes both takes the parent's first, and each would wait for
-// the other's until its time ends.
+// S10.6: a set pays the parent when it holds the lock of no zone any more: what changes both takes the parent's
+// first, and each would wait for the other's until its time ends.
 func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

@@ -48,8 +48,9 @@ func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64)
 // sizedResources are those whose objects count, in the order of their keys.
 var sizedResources = []string{"delegations", "records", "zones"}
 
-// FollowSizes tells sink how much the Records, Zones and Delegations of each namespace take, until ctx ends: all of them at one revision, then
-// each change. It keeps nothing of single objects, since etcd says what stood there before; where it does not, it counts anew.
+// FollowSizes tells sink how much the Records, Zones and Delegations of each namespace take, until ctx ends: all of
+// them at one revision, then each change. It keeps nothing of single objects, since etcd says what stood there
+// before; where it does not, it counts anew.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)

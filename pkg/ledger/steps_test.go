@@ -93,8 +93,9 @@ func TestRace_twoServersCarryOutOneCascade_I3(t *testing.T) {
 	}
 }
 
-// A name that is served in the zone above stays with its holder, however old what waited for the new zone is, and however many are decided in
-// one go (S2.7). So it is with those that there is room for (S5.6); of each kind age decides.
+// A name that is served in the zone above stays with its holder, however old what waited for the new zone is, and
+// however many are decided in one go (S2.7). So it is with those that there is room for (S5.6); of each kind age
+// decides.
 func TestCascade_whatIsServedComesBeforeWhatWaits_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -209,8 +210,8 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A record that moves is found by its namespace and at its name, in different places of the order, so one cascade may decide it twice. Where it
-// is in no zone, too, the second time is answered with what the first one wrote.
+// A record that moves is found by its namespace and at its name, in different places of the order, so one cascade may
+// decide it twice. Where it is in no zone, too, the second time is answered with what the first one wrote.
 func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

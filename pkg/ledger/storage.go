@@ -22,8 +22,8 @@ import (
 // etcd's revisions, for a storage of which every transaction writes one object.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the cache and
-		// watches with initial events need. A versioned client connects to none.
+		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the
+		// cache and watches with initial events need. A versioned client connects to none.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versioned(client.Client, versions)}
 		client.Kubernetes = client

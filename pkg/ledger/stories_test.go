@@ -25,10 +25,10 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// TestStories runs testdata/*.txt: writes of several servers on one real etcd, each stopped at a named point of its way while
-// others go on. A new case is no Go code. After every command fsck checks the store. "go test ./pkg/ledger -run Stories -rewrite"
-// writes the output anew. Zones, records and rules are written as in the scenarios of pkg/law. S is the name of a server, W that of
-// a write that goes on beside the story. Commands:
+// TestStories runs testdata/*.txt: writes of several servers on one real etcd, each stopped at a named point of its
+// way while others go on. A new case is no Go code. After every command fsck checks the store. "go test ./pkg/ledger
+// -run Stories -rewrite" writes the output anew. Zones, records and rules are written as in the scenarios of pkg/law.
+// S is the name of a server, W that of a write that goes on beside the story. Commands:
 //
 //	reset S[=zone|facts|all]... [encrypted]      another store with such servers, each with its own connection and memory. One with
 //	                                             a value leaves out compares, as no server does: what that shows is damage
@@ -294,8 +294,8 @@ func (w *world) allAnswered(a *actor) bool {
 	return true
 }
 
-// begin makes a write and returns its answer. With as=NAME the write goes on beside the story, and begin returns when it is held,
-// waits behind others, is answered, or when comes is true.
+// begin makes a write and returns its answer. With as=NAME the write goes on beside the story, and begin returns when
+// it is held, waits behind others, is answered, or when comes is true.
 func (w *world) begin(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string, comes func() bool) string {
 	ctx, cancel := context.WithCancel(a.ctx)
 	x := &answered{by: a, cancel: cancel, done: make(chan struct{}), rest: rest, text: noAnswer}
@@ -590,8 +590,8 @@ func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
 	}, comes)
 }
 
-// deaths tells the story since reset once more for each point that the write passes, with its server dying there, and what stands
-// then and when another server has carried out what is owed.
+// deaths tells the story since reset once more for each point that the write passes, with its server dying there, and
+// what stands then and when another server has carried out what is owed.
 func (w *world) deaths(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	var said []string

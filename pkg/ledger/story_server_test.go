@@ -58,7 +58,8 @@ func (a *actor) die() {
 	}
 }
 
-// stopper is the fault function of a server: it holds what comes to one point, or ends what comes to any once the server is dead.
+// stopper is the fault function of a server: it holds what comes to one point, or ends what comes to any once the
+// server is dead.
 type stopper struct {
 	mu    sync.Mutex
 	point string

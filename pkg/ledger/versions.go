@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Versions is how resourceVersions of the objects under a prefix are made of etcd's revisions. Every client that reads or writes
-// objects, and every one whose revisions are compared with such a client's, goes through it.
+// Versions is how resourceVersions of the objects under a prefix are made of etcd's revisions. Every client that
+// reads or writes objects, and every one whose revisions are compared with such a client's, goes through it.
 func Versions(prefix string) *subrev.Mapping {
 	var resources []string
 	for _, r := range layout.Resources {

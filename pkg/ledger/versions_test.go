@@ -24,8 +24,9 @@ func atLast(t *testing.T, st *store.Store, key string) string {
 	return fmt.Sprint(subrev.Version(kv.ModRevision, subrev.Last))
 }
 
-// Migration 13: what format 12 has written reads as it did, with versions that are above all of before, redo logs are carried out, and
-// it is written on. A program that knows no more than format 12 refuses the store before it reads anything else, and one that runs ends.
+// Migration 13: what format 12 has written reads as it did, with versions that are above all of before, redo logs are
+// carried out, and it is written on. A program that knows no more than format 12 refuses the store before it reads
+// anything else, and one that runs ends.
 func TestMigration13_versionsOfObjects(t *testing.T) {
 	t.Parallel()
 	for _, sealed := range []bool{false, true} {

@@ -58,8 +58,9 @@ func rules(s *store.Server, d []v1alpha1.DelegationRule) {
 
 func standing(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
-// Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its rule; also
-// where the zone above became another's child since. What is noted of how they came is right whatever comes and goes above (S3.4).
+// Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its
+// rule; also where the zone above became another's child since. What is noted of how they came is right whatever
+// comes and goes above (S3.4).
 func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -112,9 +113,9 @@ func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 	clean()
 }
 
-// A child whose rule goes stands for the period of its parent, with endsAt; a rule that comes back cancels it; and it ends
-// when its time is over, with the zones below it. Its records are released, its name is free, and a later rule makes it
-// anew, with a serial ahead of the one it had (S3.4, attack 63).
+// A child whose rule goes stands for the period of its parent, with endsAt; a rule that comes back cancels it; and it
+// ends when its time is over, with the zones below it. Its records are released, its name is free, and a later rule
+// makes it anew, with a serial ahead of the one it had (S3.4, attack 63).
 func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -229,8 +230,8 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_4(t *testing.T) {
 	}
 }
 
-// While Delivery has a zone that ended, the RRsets that it had are known, whatever its tenant writes; the zone is made anew when
-// Delivery let it go. Servers may end anywhere between (S3.4, S8.2, I4).
+// While Delivery has a zone that ended, the RRsets that it had are known, whatever its tenant writes; the zone is
+// made anew when Delivery let it go. Servers may end anywhere between (S3.4, S8.2, I4).
 func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -376,7 +377,8 @@ func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
 	return z.Header
 }
 
-// A rule for one namespace that goes concerns the zone of another, which came through a zone of the first; also where that is gone (S3.4).
+// A rule for one namespace that goes concerns the zone of another, which came through a zone of the first; also where
+// that is gone (S3.4).
 func TestWithdrawal_ofARuleForTheNamespaceBetween_S3_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

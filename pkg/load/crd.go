@@ -85,7 +85,8 @@ func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 	return "", ""
 }
 
-// sizeOf reports an object that the server would refuse for its size (S5.6). What else is wrong with it the server says.
+// sizeOf reports an object that the server would refuse for its size (S5.6). What else is wrong with it the server
+// says.
 func sizeOf(o *unstructured.Unstructured) field.ErrorList {
 	o = o.DeepCopy()
 	forget(o)
@@ -133,8 +134,9 @@ func before(o *unstructured.Unstructured) *customResource {
 	return &customResource{zone: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, entries: entries}
 }
 
-// compare says entry by entry what a zone lost and gained over what its custom resource served. Only what is lost or has
-// another TTL is counted: name servers are among what is gained. The SOA is not compared: its serial and names are new.
+// compare says entry by entry what a zone lost and gained over what its custom resource served. Only what is lost or
+// has another TTL is counted: name servers are among what is gained. The SOA is not compared: its serial and names
+// are new.
 func (l *Loader) compare(ctx context.Context, was *customResource) (Result, error) {
 	type key struct{ name, typ, data string }
 	var unreadable int

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// OpenEntries is what a zone contains, as a master file with absolute names. query narrows it, as the query parameters of
-// zones/entries do. The caller closes it.
+// OpenEntries is what a zone contains, as a master file with absolute names. query narrows it, as the query
+// parameters of zones/entries do. The caller closes it.
 func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName, query map[string]string) (io.ReadCloser, error) {
 	request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
 		Param("format", v1alpha1.FormatText)

@@ -33,11 +33,11 @@ type Target struct {
 	Namespace string
 	// View of the Zone, where it is made; where it is there it must be in that view, or View be empty.
 	View string
-	// Origin is what relative names of the file are relative to before its first $ORIGIN; zero: the name of the Zone, or
-	// what its object or the file is named after where it is not there yet.
+	// Origin is what relative names of the file are relative to before its first $ORIGIN; zero: the name of the Zone,
+	// or what its object or the file is named after where it is not there yet.
 	Origin name.Name
-	// CreateZone makes the Zone of the SOA where it is not there. Then the file is the whole zone: NS at the apex become
-	// Records like the rest.
+	// CreateZone makes the Zone of the SOA where it is not there. Then the file is the whole zone: NS at the apex
+	// become Records like the rest.
 	CreateZone bool
 }
 
@@ -94,7 +94,8 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	return result, nil
 }
 
-// getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the file.
+// getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the
+// file.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
 	err = patient(ctx, func() (err error) {
 		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
@@ -114,8 +115,8 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// planImport reads the file for a zone, and makes the zone where that is wanted. The plan is returned with an error, too,
-// for what it refused.
+// planImport reads the file for a zone, and makes the zone where that is wanted. The plan is returned with an error,
+// too, for what it refused.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
 	p := &plan{view: target.View}
 	guess := l.guessOrigin(target.Zone.Name, path)
@@ -233,7 +234,8 @@ func AsWritten(object any) (map[string]any, error) {
 	return content, nil
 }
 
-// reportSOA says where the SOA of the file differs from the Zone's, and how to take it over. It returns how many lines stay untaken.
+// reportSOA says where the SOA of the file differs from the Zone's, and how to take it over. It returns how many
+// lines stay untaken.
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
@@ -275,8 +277,9 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers takes the NS at the apex out of the plan, and says those that the Zone does not have. They stay in the plan where the
-// zone has them as the Record of an import, and where it has none at all, as when such a Record was deleted. It returns how many lines stay untaken.
+// reportNameServers takes the NS at the apex out of the plan, and says those that the Zone does not have. They stay
+// in the plan where the zone has them as the Record of an import, and where it has none at all, as when such a Record
+// was deleted. It returns how many lines stay untaken.
 func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone, to *destination) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	if i < 0 {
@@ -315,8 +318,8 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 	return untaken
 }
 
-// apexNameServers are the name servers that the zone has, from spec.nameServers or Records. asRecord says that ns belongs into a Record: the
-// zone has that one of an import, or no name server at all.
+// apexNameServers are the name servers that the zone has, from spec.nameServers or Records. asRecord says that ns
+// belongs into a Record: the zone has that one of an import, or no name server at all.
 func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool, err error) {
 	there, fqdn := make(map[string]bool), to.fqdn
 	for row, err := range l.entries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {

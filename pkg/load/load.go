@@ -66,8 +66,8 @@ type Config struct {
 	ForceConflicts bool
 	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
 	StopAtRefusal bool
-	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares what each zone contains with
-	// what it contained there.
+	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares what each zone contains
+	// with what it contained there.
 	FromCRD bool
 	// Interval is the time between two lines of progress; 0 means 2 s.
 	Interval time.Duration

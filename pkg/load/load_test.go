@@ -464,8 +464,9 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	}
 }
 
-// S5.5: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a Warning, after the
-// zone cut that it is below. S6.2: an NS is loaded without the Warning of a host that the file has, too.
+// S5.5: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a
+// Warning, after the zone cut that it is below. S6.2: an NS is loaded without the Warning of a host that the file
+// has, too.
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
 www.sub A 192.0.2.4
@@ -511,7 +512,8 @@ sibling NS ns.sub
 	}
 }
 
-// What is written before the name servers of a zone have addresses is told twice how far it is: that the zone is not Servable, and that it is.
+// What is written before the name servers of a zone have addresses is told twice how far it is: that the zone is not
+// Servable, and that it is.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600

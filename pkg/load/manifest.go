@@ -111,8 +111,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the text is called in
-// the report.
+// ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the text is called
+// in the report.
 func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
 	read, refused := l.readManifests(path, text)
 	result := Result{Refused: refused}
@@ -323,8 +323,8 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 		l.plan("+ %s", objectLine(m.describe(), after))
 		return Result{Written: 1}, nil, nil
 	}
-	// The resourceVersion does not tell: that of a dry run may be any, and an apply has another where the status has been written since the
-	// object was read.
+	// The resourceVersion does not tell: that of a dry run may be any, and an apply has another where the status has
+	// been written since the object was read.
 	change := objectChange(before, after)
 	if change == "" {
 		return Result{Present: 1}, nil, nil

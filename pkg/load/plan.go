@@ -189,9 +189,9 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused takes those fields out of the Zone that come from the SOA and that err, the server's refusal of the Zone, is
-// about: one bad field must not keep the zone from its records (L2). It returns the refusals, none where err is about
-// something else.
+// dropRefused takes those fields out of the Zone that come from the SOA and that err, the server's refusal of the
+// Zone, is about: one bad field must not keep the zone from its records (L2). It returns the refusals, none where err
+// is about something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

@@ -209,7 +209,8 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 }
 
-// What the server wrote into the status meanwhile is no change by an apply; what stands beside metadata and spec is compared too.
+// What the server wrote into the status meanwhile is no change by an apply; what stands beside metadata and spec is
+// compared too.
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}

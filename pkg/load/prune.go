@@ -32,7 +32,8 @@ import (
 const maxLeftNamed = 5
 
 // scope is where the sources of one run say all there is to say: a Zone and a namespace for zone files, the Zones and
-// namespaces that they name for manifests. What the same field manager made there before, and no source has, is left over.
+// namespaces that they name for manifests. What the same field manager made there before, and no source has, is left
+// over.
 type scope struct {
 	// what is said of it in the report.
 	what string
@@ -213,8 +214,8 @@ func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
 }
 
-// made says whether fields of the spec are ours by that operation, and which other managers have set some. A Record with
-// other managers is theirs.
+// made says whether fields of the spec are ours by that operation, and which other managers have set some. A Record
+// with other managers is theirs.
 func (l *Loader) made(fields []metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType) (ours bool, others []string) {
 	for _, entry := range fields {
 		switch {
@@ -228,8 +229,8 @@ func (l *Loader) made(fields []metav1.ManagedFieldsEntry, operation metav1.Manag
 	return ours, others
 }
 
-// Finish ends a run once all sources are in: it reports what earlier runs made and no source has any more, or removes it
-// with Config.Prune. doubt says why not all sources are in, if so; then nothing is left over.
+// Finish ends a run once all sources are in: it reports what earlier runs made and no source has any more, or removes
+// it with Config.Prune. doubt says why not all sources are in, if so; then nothing is left over.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -306,7 +307,8 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 
 // thinned is what is removed of a Zone, and what comes.
 type thinned struct {
-	// gone are the RRsets that its own namespace has no Record of any more, fresh how many of the sources it does not have yet.
+	// gone are the RRsets that its own namespace has no Record of any more, fresh how many of the sources it does not
+	// have yet.
 	gone  map[rrset]bool
 	fresh int
 }
@@ -350,7 +352,8 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 	return &t
 }
 
-// foretell says whether a zone would be held by what the plan removes (S7.5). What was removed within the last ten minutes is not known here.
+// foretell says whether a zone would be held by what the plan removes (S7.5). What was removed within the last ten
+// minutes is not known here.
 func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) bool {
 	gone := law.Excess{Gone: len(removed.gone), RRsets: int(zone.Status.RRsetCount) + removed.fresh, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
 		NameServers: len(zone.Spec.NameServers) == 0 && removed.gone[rrset{zone.Status.FQDN, rdata.NS}]}
@@ -366,8 +369,8 @@ func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed 
 	return false
 }
 
-// judgeZones says which Zones of the sources name servers would not load as they are now, and with Config.Prune which are held: once all
-// sources are in, since one may bring what another lacks.
+// judgeZones says which Zones of the sources name servers would not load as they are now, and with Config.Prune which
+// are held: once all sources are in, since one may bring what another lacks.
 func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	var result Result
 	files, whole := make(map[types.NamespacedName]bool), make(map[types.NamespacedName]bool)
@@ -411,8 +414,8 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// reportHeld says that a zone is held by what this run or an earlier one removed (S7.5), or lets that through with Config.AllowDeletions. Of
-// a dry run it says whether it would be.
+// reportHeld says that a zone is held by what this run or an earlier one removed (S7.5), or lets that through with
+// Config.AllowDeletions. Of a dry run it says whether it would be.
 func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *v1alpha1.Zone, result *Result) error {
 	if l.cfg.DryRun {
 		if removed := l.thinned[id]; removed != nil && l.foretell(id, zone, removed) {

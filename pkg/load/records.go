@@ -46,8 +46,9 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		owners[i] = append(owners[i], s)
 	}
-	// The apex and the hosts that it names first: until these have addresses the zone is not Servable (S6.7), and what is written meanwhile is told so, and
-	// told again when they have. Then zone cuts, or the server warns of the glue below them (S5.5).
+	// The apex and the hosts that it names first: until these have addresses the zone is not Servable (S6.7), and
+	// what is written meanwhile is told so, and told again when they have. Then zone cuts, or the server warns of the
+	// glue below them (S5.5).
 	hosts := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), to.fqdn)
 	rank := func(sets []*set) int {
 		switch owner := sets[0].owner; {
@@ -107,8 +108,9 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	return total, err
 }
 
-// needlessWarnings tells which Warnings of a set the rest of its file makes needless: that an address below a zone cut is
-// glue at most, where an NS names it (S5.5), and that no namespace holds a host, where the file has its address (S6.2).
+// needlessWarnings tells which Warnings of a set the rest of its file makes needless: that an address below a zone
+// cut is glue at most, where an NS names it (S5.5), and that no namespace holds a host, where the file has its
+// address (S6.2).
 func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) bool {
 	named, addressed := namedHosts(sets, origin), map[name.Rel]bool{}
 	for _, s := range sets {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxAlike bounds how many lines of one kind are shown for one file, maxKinds how many kinds: a file of a wrong format
-	// has something wrong with every line.
+	// maxAlike bounds how many lines of one kind are shown for one file, maxKinds how many kinds: a file of a wrong
+	// format has something wrong with every line.
 	maxAlike = 5
 	maxKinds = 20
 )

@@ -29,7 +29,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// L2: what is wrong with every line is said a few times and counted, and no octet of a file reaches the terminal as it is.
+// L2: what is wrong with every line is said a few times and counted, and no octet of a file reaches the terminal as
+// it is.
 func TestLoad_groupsWhatIsRefusedAndEchoesNoOctets(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(file)

@@ -73,8 +73,8 @@ type Files struct {
 	Manifests, Zones []string
 }
 
-// Files finds the files. A file named directly is a manifest when its name ends in .yaml, .yml or .json, and a zone file
-// otherwise; in a directory, zone files end in .zone or .db, and what has another ending is passed over.
+// Files finds the files. A file named directly is a manifest when its name ends in .yaml, .yml or .json, and a zone
+// file otherwise; in a directory, zone files end in .zone or .db, and what has another ending is passed over.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {

@@ -3,8 +3,8 @@
 
 // Package memory says how much memory this process has, for bounds that are a share of it.
 //
-// It promises: (1) A container's limit counts where that is less than the machine's memory. (2) What cannot be told is 0,
-// never a guess.
+// It promises: (1) A container's limit counts where that is less than the machine's memory. (2) What cannot be told
+// is 0, never a guess.
 //
 // It does not know what the memory is for.
 //

@@ -19,9 +19,10 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide says which claimant has each name. The claimants come in the order of their ranks, and claims are the names that one wants, with
-// what each means to it: several have one name where it means the same to all of them. A claimant that wants a name which an earlier one
-// has with another meaning has none of its names: lost says, by its place among the claimants, to which one.
+// Decide says which claimant has each name. The claimants come in the order of their ranks, and claims are the names
+// that one wants, with what each means to it: several have one name where it means the same to all of them. A
+// claimant that wants a name which an earlier one has with another meaning has none of its names: lost says, by its
+// place among the claimants, to which one.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first := map[N]int{}

@@ -94,8 +94,8 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	return a
 }
 
-// serve answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it would make
-// answers longer than questions.
+// serve answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it would
+// make answers longer than questions.
 func (r *responder) serve(req request, key *signingKey, open []*Class, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
 	req.from, req.answerCookie = from, req.cookie != nil
 	req.proven = overTCP || key != nil || r.cookies.proves(req.cookie, from, r.clock())

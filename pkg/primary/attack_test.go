@@ -15,9 +15,9 @@ import (
 )
 
 // Attacks are numbered as in the project's list; those not here are tested where their code is:
-// 29 TestRespond_outsiderLearnsNothing, 30 and 40 TestClass_peersSeeTheirOwnZonesAlone and TestClass_namesAndKeysAreOneInEach,
-// 31 TestTSIG_errors, 37 TestRespond_malformed and FuzzRespond, 38 TestTCP_connectionsAreBounded, TestTCP_slowSendersAreCut
-// and TestTCP_readerThatNeverReadsIsCut.
+// 29 TestRespond_outsiderLearnsNothing, 30 and 40 TestClass_peersSeeTheirOwnZonesAlone and
+// TestClass_namesAndKeysAreOneInEach, 31 TestTSIG_errors, 37 TestRespond_malformed and FuzzRespond, 38
+// TestTCP_connectionsAreBounded, TestTCP_slowSendersAreCut and TestTCP_readerThatNeverReadsIsCut.
 
 // withCookie asks for qname with a client cookie, and the server's where it is known.
 func withCookie(qname string, qtype uint16, cookie string) *mdns.Msg {

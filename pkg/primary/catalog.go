@@ -26,8 +26,8 @@ const catalogInterval = 250 * time.Millisecond
 // catalog makes the catalog zone of a class (RFC 9432). It is a snapshot like any other, so that AXFR, IXFR and NOTIFY
 // need not know it. All of it is guarded by the class's mutex.
 //
-// Its serial is that of the Membership. Two primaries may leave out different ones; what one has not published itself it
-// answers with the whole zone, so that no difference is ever laid upon another content than it was made from.
+// Its serial is that of the Membership. Two primaries may leave out different ones; what one has not published itself
+// it answers with the whole zone, so that no difference is ever laid upon another content than it was made from.
 type catalog struct {
 	class string
 	fqdn  name.Name
@@ -169,8 +169,8 @@ func (c *Class) publish(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// What is listed wrongly is deleted by those who follow: begin again from what is known. Where the store went back,
-		// those who follow take it when its revisions have passed what they have.
+		// What is listed wrongly is deleted by those who follow: begin again from what is known. Where the store went
+		// back, those who follow take it when its revisions have passed what they have.
 		c.primary.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
 		c.catalog.last = now

@@ -43,11 +43,11 @@ type Member struct {
 
 // Membership is all zones of a class at one moment.
 type Membership struct {
-	// Members, in the order in which they have a right to their names: of two of one name the later is not in the class, nor
-	// is one that is named as the catalog.
+	// Members, in the order in which they have a right to their names: of two of one name the later is not in the
+	// class, nor is one that is named as the catalog.
 	Members []Member
-	// Serial stands for Members: whoever serves the class has the same ones under the same serial, so that a secondary may
-	// ask any primary. It is the catalog's, and not 0 where there is one.
+	// Serial stands for Members: whoever serves the class has the same ones under the same serial, so that a
+	// secondary may ask any primary. It is the catalog's, and not 0 where there is one.
 	Serial serial.Serial
 	// Paused are members, by UID, that are listed and not handed out: what secondaries have of them stays.
 	Paused map[string]bool

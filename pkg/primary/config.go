@@ -62,13 +62,14 @@ type Config struct {
 	// Notify are the secondaries told of new serials. None: nobody is.
 	Notify []Target
 
-	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A source that
-	// Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2 s without a
-	// message each, and where these are taken the oldest is cut. Sources it cannot admit share a sixteenth of it, at least 4, apart.
+	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A
+	// source that Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2
+	// s without a message each, and where these are taken the oldest is cut. Sources it cannot admit share a
+	// sixteenth of it, at least 4, apart.
 	MaxConns int
-	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns, which is 128: BIND opens a
-	// connection for each transfer, is often told to run 100 at a time from one server (transfers-per-ns), and takes one
-	// that is closed on it for a server that is down.
+	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns, which is 128: BIND
+	// opens a connection for each transfer, is often told to run 100 at a time from one server (transfers-per-ns),
+	// and takes one that is closed on it for a server that is down.
 	MaxConnsPerClient int
 	// MaxTransfers bounds transfers that run at once; more wait. 0: 16.
 	MaxTransfers int
@@ -243,7 +244,8 @@ type pair struct {
 	at  netip.AddrPort
 }
 
-// udpBuffer is what waits in the kernel, in octets: some thousand questions. A peer repeats one that was lost after seconds.
+// udpBuffer is what waits in the kernel, in octets: some thousand questions. A peer repeats one that was lost after
+// seconds.
 const udpBuffer = 2 << 20
 
 // listenPair opens both. With port 0 the port TCP is given may be taken for UDP: then the

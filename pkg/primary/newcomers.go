@@ -31,7 +31,8 @@ func newNewcomers(total, perClient int) *newcomers {
 	return &newcomers{total: total, perClient: perClient, order: list.New(), client: map[netip.Addr]int{}, freed: make(chan struct{})}
 }
 
-// take is nil where the client has its share; freed is closed then at the next leave. cut ends the connection and may not block.
+// take is nil where the client has its share; freed is closed then at the next leave. cut ends the connection and may
+// not block.
 func (n *newcomers) take(from netip.Addr, cut func()) (c *newcomer, freed <-chan struct{}) {
 	client := clientOf(from)
 	n.mu.Lock()

@@ -71,8 +71,8 @@ type heraldKey struct {
 	target Target
 }
 
-// lane is what goes to one target in turn. A catalog does not wait behind the thousands of zones in it, of which the target
-// knows nothing before it has the catalog.
+// lane is what goes to one target in turn. A catalog does not wait behind the thousands of zones in it, of which the
+// target knows nothing before it has the catalog.
 type lane struct {
 	Target
 	catalog bool

@@ -333,7 +333,8 @@ func TestNotify_newsDoesNotWaitOutTheBackoff(t *testing.T) {
 	}
 }
 
-// A catalog does not wait behind the zones in it, of which its follower knows nothing yet: here it answers for none of them.
+// A catalog does not wait behind the zones in it, of which its follower knows nothing yet: here it answers for none
+// of them.
 func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	var members []Member
 	var zones []*zoneview.Snapshot

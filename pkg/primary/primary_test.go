@@ -221,8 +221,8 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Attack 78: where a key is asked for and any address may have it, connections that do not sign take no place of those that do: 512
-// connections from four addresses, kept by unsigned questions, and a signed transfer is answered.
+// Attack 78: where a key is asked for and any address may have it, connections that do not sign take no place of
+// those that do: 512 connections from four addresses, kept by unsigned questions, and a signed transfer is answered.
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	key := testKey(t, "transfer.example.", HMACSHA256)

@@ -65,8 +65,8 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// enclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is the parent's (RFC 4035
-// §3.1.4.1): its question goes to the zone above, where that one is served too.
+// enclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is the
+// parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
 func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {

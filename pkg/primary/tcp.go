@@ -136,7 +136,8 @@ func (p *Primary) leave(s *seat) {
 	}
 }
 
-// waitFor takes what take takes as soon as it can, within placeWait. The connection has one of the waiting places and gives it back.
+// waitFor takes what take takes as soon as it can, within placeWait. The connection has one of the waiting places and
+// gives it back.
 func (p *Primary) waitFor(ctx context.Context, client netip.Addr, take func() (bool, <-chan struct{})) bool {
 	defer p.waiting.give(client)
 	turn, cancel := context.WithTimeout(ctx, placeWait)

@@ -34,7 +34,8 @@ type kind struct {
 	remove func(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// kinds in the order they are removed: a zone that goes last need not release its records, and a Delegation that is in force nowhere releases none.
+// kinds in the order they are removed: a zone that goes last need not release its records, and a Delegation that is
+// in force nowhere releases none.
 func (r *Reaper) kinds(namespace string) []kind {
 	all := r.config.Objects.KubizoneV1alpha1()
 	records, zones, delegations := all.Records(namespace), all.Zones(namespace), all.Delegations(namespace)
@@ -47,8 +48,8 @@ func (r *Reaper) kinds(namespace string) []kind {
 	}
 }
 
-// each calls f with every object of a kind that can be removed: not what is being deleted, nor what is protected, nor a Delegation of a zone that stands:
-// what others have there by it goes with the zone.
+// each calls f with every object of a kind that can be removed: not what is being deleted, nor what is protected, nor
+// a Delegation of a zone that stands: what others have there by it goes with the zone.
 func each(ctx context.Context, k kind, f func(metav1.Object) error) error {
 	p := pager.New(k.list)
 	p.PageSize, p.PageBufferSize = page, 1

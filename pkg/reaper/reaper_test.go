@@ -469,8 +469,9 @@ func TestReap_stopsWhenTheNamespaceIsBack_S8_3(t *testing.T) {
 	}
 }
 
-// Two replicas, or a user, remove the same: what is gone already is no failure, and what is another object by now stays.
-// Of a zone that stays the Delegations stay: what others have there goes with the zone, and not before. What is in force nowhere goes.
+// Two replicas, or a user, remove the same: what is gone already is no failure, and what is another object by now
+// stays. Of a zone that stays the Delegations stay: what others have there goes with the zone, and not before. What
+// is in force nowhere goes.
 func TestReap_leavesTheDelegationsOfAZoneThatStays_S8_3(t *testing.T) {
 	protected := zone("gone", "protected")
 	protected.Spec.DeletionProtection = true

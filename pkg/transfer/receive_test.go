@@ -226,8 +226,8 @@ func body(n int) [][]string {
 	return append(messages, []string{soa})
 }
 
-// Promise 2, attack 33: what stands between signed messages is vouched for by the next of them, and by nothing else. The
-// server is a script, because BIND 9.18, Knot 3.2 and NSD 4.6 sign each message.
+// Promise 2, attack 33: what stands between signed messages is vouched for by the next of them, and by nothing else.
+// The server is a script, because BIND 9.18, Knot 3.2 and NSD 4.6 sign each message.
 func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	key := keyOf(t, rigKey.Statement())
 	every := func(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }

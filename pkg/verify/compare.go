@@ -92,7 +92,8 @@ type Report struct {
 	State  State  `json:"state"`
 	// Serial is the server's, 0 where it did not say.
 	Serial uint32 `json:"serial"`
-	// By says how it was compared: by transfer, or by questions or requests, which cannot find what is foreign; empty where it was not.
+	// By says how it was compared: by transfer, or by questions or requests, which cannot find what is foreign; empty
+	// where it was not.
 	By string `json:"by,omitempty"`
 	// Missing are RRsets that the server has not, Foreign those that the zone has not. Lists are in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
@@ -144,7 +145,8 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo is the zone as it was at a serial, since which it has had the changes, oldest first. They say nothing of the SOA.
+// Undo is the zone as it was at a serial, since which it has had the changes, oldest first. They say nothing of the
+// SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -167,8 +169,8 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest is the zone as it is at a primary of somebody else, which takes updates (RFC 2136): the SOA, its serial, the name
-// servers at the apex and what signs the zone are that one's own, and no difference.
+// Guest is the zone as it is at a primary of somebody else, which takes updates (RFC 2136): the SOA, its serial, the
+// name servers at the apex and what signs the zone are that one's own, and no difference.
 func (z *Zone) Guest() *Zone {
 	guest := *z
 	guest.guest, guest.sets = true, maps.Clone(z.sets)
@@ -191,7 +193,8 @@ func hosts(k key, apex name.Name) bool {
 // Len is the number of RRsets.
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare asks the server, HOST:PORT, for all of the zone. key signs questions and has to sign answers; nil asks without.
+// Compare asks the server, HOST:PORT, for all of the zone. key signs questions and has to sign answers; nil asks
+// without.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {

@@ -388,7 +388,8 @@ func TestNew_reportsAllFaults(t *testing.T) {
 	}
 }
 
-// Attack 79: 70 connections that send no body hold up no signed request, whether they have no seal or one that is not checked yet.
+// Attack 79: 70 connections that send no body hold up no signed request, whether they have no seal or one that is not
+// checked yet.
 func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		f := start(t, nil)

@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// readers are the requests whose body is being read. Any client can begin one: the signature covers the body, so it is not checked yet. A
-// client, an IPv4 address or an IPv6 /64, has its share and waits for it; where all places are taken the oldest is cut.
-// A body that is sent arrives in a moment, so what is cut is one that is held back.
+// readers are the requests whose body is being read. Any client can begin one: the signature covers the body, so it
+// is not checked yet. A client, an IPv4 address or an IPv6 /64, has its share and waits for it; where all places are
+// taken the oldest is cut. A body that is sent arrives in a moment, so what is cut is one that is held back.
 type readers struct {
 	most, share int
 
@@ -46,7 +46,8 @@ func clientOf(remote string) netip.Prefix {
 	return client
 }
 
-// take waits while the client has its share, and is nil when ctx ends first. cut may be called until leave, and may not block.
+// take waits while the client has its share, and is nil when ctx ends first. cut may be called until leave, and may
+// not block.
 func (r *readers) take(ctx context.Context, remote string, cut func()) *reader {
 	client := clientOf(remote)
 	for {

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend before zones that others write too. What it wrote is noted in a file, before and after each write; an
-// RRset that stands there otherwise belongs to others: it is neither replaced, which is a conflict (409), nor removed. An
-// RRset that is asked for as it stands there is taken for ours from then on.
+// Shared is a Backend before zones that others write too. What it wrote is noted in a file, before and after each
+// write; an RRset that stands there otherwise belongs to others: it is neither replaced, which is a conflict (409),
+// nor removed. An RRset that is asked for as it stands there is taken for ours from then on.
 type Shared struct {
 	Backend
 
@@ -42,8 +42,8 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: what may stand there of ours, the last one of an RRset counts. Data has more than one version
-// while a write is under way.
+// note is a line of the file: what may stand there of ours, the last one of an RRset counts. Data has more than one
+// version while a write is under way.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -51,8 +51,8 @@ type note struct {
 	Data [][]string `json:"data"`
 }
 
-// NewShared reads the notes in the file at path, which is made where there is none, and writes them anew without those that
-// later ones replace. No other process may use the file.
+// NewShared reads the notes in the file at path, which is made where there is none, and writes them anew without
+// those that later ones replace. No other process may use the file.
 func NewShared(backend Backend, path string) (*Shared, error) {
 	s := &Shared{Backend: backend, wrote: map[rrsetID][][]string{}, inZone: map[name.Name]*sync.Mutex{}}
 	text, err := os.ReadFile(path)

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/webhookserver/masterfile"
 )
 
-// Found 8: before a zone that others write too the server keeps what it did not write, over restarts: it answers 409 where that
-// stands in the way, and of what goes it removes its own values alone.
+// Found 8: before a zone that others write too the server keeps what it did not write, over restarts: it answers 409
+// where that stands in the way, and of what goes it removes its own values alone.
 func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	dir := t.TempDir()

@@ -41,8 +41,8 @@ type Config struct {
 	Age int64
 }
 
-// Within is the Config for a process that has so many octets of memory, 0 where that is not known: the steps of all zones
-// have an eighth of it.
+// Within is the Config for a process that has so many octets of memory, 0 where that is not known: the steps of all
+// zones have an eighth of it.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -134,7 +134,8 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publish(snapshot.zone, next)
 }
 
-// PutUnsettled takes in a zone of which an earlier state is delivered (S7.2, S7.5): the steps lead from settled to snapshot.
+// PutUnsettled takes in a zone of which an earlier state is delivered (S7.2, S7.5): the steps lead from settled to
+// snapshot.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -234,8 +235,8 @@ func (v *Set) keep(h *held, applied []content.Step) {
 // ageEvery is how much time passes between two looks for steps that are too old, in seconds.
 const ageEvery = 3600
 
-// bound lets go of steps of all zones: of those that are too old beside now, the time of a step just applied, and of the
-// oldest where all together hold too much, an eighth more, so that not every step looks through all zones.
+// bound lets go of steps of all zones: of those that are too old beside now, the time of a step just applied, and of
+// the oldest where all together hold too much, an eighth more, so that not every step looks through all zones.
 func (v *Set) bound(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

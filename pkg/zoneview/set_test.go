@@ -258,7 +258,8 @@ func TestSet_journal(t *testing.T) {
 	}
 }
 
-// fatHistory is one record that is changed again and again: each step takes the values of the last one out and puts its own in.
+// fatHistory is one record that is changed again and again: each step takes the values of the last one out and puts
+// its own in.
 func fatHistory(t *testing.T, count, octets int) []content.Step {
 	w := newTwin()
 	steps := []content.Step{w.step(t, testHeader(), nil, nil)}
@@ -270,8 +271,8 @@ func fatHistory(t *testing.T, count, octets int) []content.Step {
 	return steps
 }
 
-// However fat the steps are, what is kept of them is bounded; who asks for more is told that it is not kept, and the steps
-// that are kept lead to the newest definition.
+// However fat the steps are, what is kept of them is bounded; who asks for more is told that it is not kept, and the
+// steps that are kept lead to the newest definition.
 func TestSet_keepsSoManyOctets(t *testing.T) {
 	const each, bound = 10_000, 100_000
 	steps := fatHistory(t, 200, each)
@@ -320,7 +321,8 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// However many zones there are, what is kept of the steps of all of them is bounded; the oldest go first, of whichever zone.
+// However many zones there are, what is kept of the steps of all of them is bounded; the oldest go first, of
+// whichever zone.
 func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	const zones, bound = 50, 400_000
 	steps := fatHistory(t, 20, 1000)

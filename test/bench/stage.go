@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// stage is everything that runs, and the arms over it. Each arm has a server and an etcd of its own: one that served two would
-// hold what both have written, and collect its garbage over it.
+// stage is everything that runs, and the arms over it. Each arm has a server and an etcd of its own: one that served
+// two would hold what both have written, and collect its garbage over it.
 type stage struct {
 	one, many, plain *backend
 	raw              *process

@@ -26,8 +26,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the deletion
-// of any namespace, of which it cannot know whether it is empty; all of it ends when the server is back.
+// While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the
+// deletion of any namespace, of which it cannot know whether it is empty; all of it ends when the server is back.
 func TestAggregation_serverAway(t *testing.T) {
 	c := need(t)
 	ctx := within(t, patience)

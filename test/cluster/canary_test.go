@@ -26,9 +26,9 @@ import (
 
 var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
 
-// Secrets that the controller and a primary read in a real cluster are in no log at -v=7, no Event, no status and no metric,
-// theirs or the API server's, raw or encoded, whatever providers answer: one says back what it was sent, others are not
-// there, and one Secret cannot be understood.
+// Secrets that the controller and a primary read in a real cluster are in no log at -v=7, no Event, no status and no
+// metric, theirs or the API server's, raw or encoded, whatever providers answer: one says back what it was sent,
+// others are not there, and one Secret cannot be understood.
 func TestController_secretsAreNowhere(t *testing.T) {
 	c := need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)

@@ -203,8 +203,8 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	}
 }
 
-// What a tenant is told when it runs into another tenant's objects, what the server counts and what the cluster's events
-// say names none of theirs (S1.7, attack 48).
+// What a tenant is told when it runs into another tenant's objects, what the server counts and what the cluster's
+// events say names none of theirs (S1.7, attack 48).
 func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	c := need(t)
 	ctx := within(t, patience)
@@ -253,7 +253,8 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// A zoneRef to a zone of another tenant is answered as one to a zone that is not there, but for the name that it has itself.
+	// A zoneRef to a zone of another tenant is answered as one to a zone that is not there, but for the name that it
+	// has itself.
 	absent := pinned.DeepCopy()
 	absent.SetName("absent")
 	_ = unstructured.SetNestedField(absent.Object, n.secret+"-none", "spec", "zoneRef", "name")

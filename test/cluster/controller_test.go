@@ -72,8 +72,8 @@ func eventually(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// Two controllers with the rights of the installation: one works, and no Secret is theirs but those granted by name; the
-// other takes over where it ended, and who is told to stop ends in order.
+// Two controllers with the rights of the installation: one works, and no Secret is theirs but those granted by name;
+// the other takes over where it ended, and who is told to stop ends in order.
 func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	c := need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)

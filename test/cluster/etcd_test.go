@@ -103,8 +103,8 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	}
 }
 
-// encryption writes an encryption configuration for all that the server stores, with this key of secretbox, which tells a
-// wrong key from a right one (aescbc may take one for the other).
+// encryption writes an encryption configuration for all that the server stores, with this key of secretbox, which
+// tells a wrong key from a right one (aescbc may take one for the other).
 func encryption(t *testing.T, key string) (path string) {
 	t.Helper()
 	text := `apiVersion: apiserver.config.k8s.io/v1

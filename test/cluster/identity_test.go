@@ -162,7 +162,8 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		}
 	}
 
-	// Groups alone, without a user, are refused before anything is asked; how is upstream's matter, but never by letting in.
+	// Groups alone, without a user, are refused before anything is asked; how is upstream's matter, but never by
+	// letting in.
 	if got, err := c.ask(ctx, direct, who.tenant, records, "Impersonate-Group: system:masters"); err != nil || got.status < 400 {
 		t.Errorf("43 impersonation of a group alone: %d %s, %v", got.status, got.body, err)
 	}

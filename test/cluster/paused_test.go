@@ -85,8 +85,8 @@ func (h *taker) now() map[string]string {
 	return maps.Clone(h.stands)
 }
 
-// F22 with processes: the controller that leads is stopped (SIGSTOP) in the middle of a plan, another one leads and delivers a
-// newer one, and the first wakes: it writes nothing, and ends. Then the metrics of the one that works.
+// F22 with processes: the controller that leads is stopped (SIGSTOP) in the middle of a plan, another one leads and
+// delivers a newer one, and the first wakes: it writes nothing, and ends. Then the metrics of the one that works.
 func TestController_pausedWritesNothingWhenItWakes_F22(t *testing.T) {
 	c := need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
@@ -139,7 +139,8 @@ func TestController_pausedWritesNothingWhenItWakes_F22(t *testing.T) {
 `, namespace, server.URL)+value(1), "apply", "-f", "-")
 	kubectl("", "wait", "-n", namespace, "--for=condition=Ready", "zones,records", "--all", "--timeout=120s")
 
-	// One change is held in flight until ten more are there, so that these become one plan; that one stops after its first write.
+	// One change is held in flight until ten more are there, so that these become one plan; that one stops after its
+	// first write.
 	held, release, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var once, again sync.Once
 	hook.set(func(value string) {

@@ -86,8 +86,8 @@ func (l *load) try(ctx context.Context, what string, request func(ctx context.Co
 	}
 }
 
-// breath is what a writer takes between two records, so that six have some request under way at every moment of a restart, and do
-// not slow down the server that starts: that would be more of the same.
+// breath is what a writer takes between two records, so that six have some request under way at every moment of a
+// restart, and do not slow down the server that starts: that would be more of the same.
 const breath = 20 * time.Millisecond
 
 // write creates, changes and deletes records until enough is closed; patience bounds it, so every try has an end.

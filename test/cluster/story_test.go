@@ -27,16 +27,17 @@ import (
 )
 
 // TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
-// commands until, within, admin and serial, the conditions [masters], [tenant] and [long] (in which alone there is helm), and these variables, which are also
-// put in where its files name them:
+// commands until, within, admin and serial, the conditions [masters], [tenant] and [long] (in which alone there is
+// helm), and these variables, which are also put in where its files name them:
 //
 //	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
 //	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
 //	USER             who the story is
 //	KUBECONFIG       whose it is; ADMIN names the administrator's, THEM that of the tenant of OTHER
 //
-// The short form runs as administrator only the stories that need an administrator's rights ([masters]). No authorization refuses an
-// administrator, so the others show the same as for the tenant; the long form runs them for both.
+// The short form runs as administrator only the stories that need an administrator's rights ([masters]). No
+// authorization refuses an administrator, so the others show the same as for the tenant; the long form runs them for
+// both.
 func TestStories(t *testing.T) {
 	c := need(t)
 	stories := must(filepath.Glob("testdata/*.txtar"))(t)
@@ -71,8 +72,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tenant makes a namespace and who owns it, with the role for that and the right to establish the domain, and returns the owner's kubeconfig
-// when RBAC knows of it.
+// tenant makes a namespace and who owns it, with the role for that and the right to establish the domain, and returns
+// the owner's kubeconfig when RBAC knows of it.
 func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		return "", err

@@ -27,9 +27,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Informers behind kube-apiserver follow transactions of 40 Records, each whole and in order, whose objects share a revision of etcd, while
-// both replicas below them are replaced. A Record that is changed at a version from the middle of a
-// revision is compared with that, and one that is deleted there is gone.
+// Informers behind kube-apiserver follow transactions of 40 Records, each whole and in order, whose objects share a
+// revision of etcd, while both replicas below them are replaced. A Record that is changed at a version from the
+// middle of a revision is compared with that, and one that is deleted there is gone.
 func TestVersions_informersBehindTheAggregator(t *testing.T) {
 	c := need(t)
 	ctx := within(t, 3*patience)

@@ -77,7 +77,8 @@ func entries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alp
 
 var heading = regexp.MustCompile(`zone \S+ serial (\d+) hash ([0-9a-f]+)`)
 
-// agree: every server and a primary that reads from one of them shows the same zones, each at the hash that the zone has.
+// agree: every server and a primary that reads from one of them shows the same zones, each at the hash that the zone
+// has.
 func (w *world) agree(ctx context.Context, t *testing.T, servers ...*replica) {
 	t.Helper()
 	clients := w.clientsOf(t, servers...)

@@ -47,7 +47,8 @@ type memberConfig struct {
 	Name, Dir, Client, Peer, Advertise, Cluster string
 	// Sync writes to the disk as etcd does for real: where the disk is the fault.
 	Sync bool
-	// TLS is where its certificate and key (serving.crt, serving.key) and the CA of its clients (ca.crt) are; "": it has none.
+	// TLS is where its certificate and key (serving.crt, serving.key) and the CA of its clients (ca.crt) are; "": it
+	// has none.
 	TLS string
 }
 

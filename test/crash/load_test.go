@@ -28,8 +28,8 @@ import (
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 )
 
-// owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be made
-// where somebody has a record (S3.6), and these take the records over (S3.7).
+// owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be
+// made where somebody has a record (S3.6), and these take the records over (S3.7).
 const owner = "infra"
 
 // writers is how many write at once: sixteen where time is no matter.
@@ -117,8 +117,9 @@ func (l *load) start(ctx context.Context) {
 	l.all.Go(func() { l.meddle(ctx) })
 }
 
-// The writers of a load write for a burst and rest for the remainder of a turn, all at once: they meet each other in batches and
-// lost races as if they wrote all the time, and leave the machine to the server that starts, and to the tests beside.
+// The writers of a load write for a burst and rest for the remainder of a turn, all at once: they meet each other in
+// batches and lost races as if they wrote all the time, and leave the machine to the server that starts, and to the
+// tests beside.
 const turn, burst = 300 * time.Millisecond, 60 * time.Millisecond
 
 // rest returns when the load's writers may write. With -soak that is always so.
@@ -382,8 +383,8 @@ func (l *load) is(key, value string) {
 	l.may[key] = []string{value}
 }
 
-// meddle makes cascades: rules are withdrawn and given back, and a zone changes its name. What becomes of it is for fsck
-// to judge.
+// meddle makes cascades: rules are withdrawn and given back, and a zone changes its name. What becomes of it is for
+// fsck to judge.
 func (l *load) meddle(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		l.rest()

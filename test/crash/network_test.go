@@ -30,9 +30,9 @@ func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
 	return err
 }
 
-// promised is how long a write may take that etcd does not answer. The server gives up after four of these five seconds, and
-// what is left may be too little on a machine that is busy with other tests: one of three writes keeps the promise, and
-// what is allowed to the others is more.
+// promised is how long a write may take that etcd does not answer. The server gives up after four of these five
+// seconds, and what is left may be too little on a machine that is busy with other tests: one of three writes keeps
+// the promise, and what is allowed to the others is more.
 const promised, allowed = 5 * time.Second, 9 * time.Second
 
 // refusesWrites: a write through this server fails as one whose outcome is not known, soon.
@@ -93,7 +93,8 @@ func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	w.check(ctx, t, l, e, one, other)
 }
 
-// F9: every line to etcd is slow, loses some of what it carries, and breaks again and again in the middle of what it carries.
+// F9: every line to etcd is slow, loses some of what it carries, and breaks again and again in the middle of what it
+// carries.
 func TestF09_slowAndBreakingLines(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
@@ -126,9 +127,9 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 	w.check(ctx, t, l, e, one, other)
 }
 
-// F9: the line to a primary loses a twentieth of what is sent, is late by 100 ms and carries a megabit a second: transfers
-// come through it whole, and the changes since lead to what the zone is. A connection that goes silent in the middle is an
-// error, and never a part of a zone taken for the whole.
+// F9: the line to a primary loses a twentieth of what is sent, is late by 100 ms and carries a megabit a second:
+// transfers come through it whole, and the changes since lead to what the zone is. A connection that goes silent in
+// the middle is an error, and never a part of a zone taken for the whole.
 func TestF09_transfersOverABadLine(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)

@@ -40,8 +40,8 @@ func (l *load) fill(ctx context.Context, t *testing.T, n int) {
 	all.Wait()
 }
 
-// F20, H4: while a zone changes all the time, secondaries begin transfers and die in the middle, and others finish: each
-// has one version of the zone, and the changes since lead from it to what the zone is.
+// F20, H4: while a zone changes all the time, secondaries begin transfers and die in the middle, and others finish:
+// each has one version of the zone, and the changes since lead from it to what the zone is.
 func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)

@@ -90,8 +90,8 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w.check(ctx, t, l, e, one)
 }
 
-// F26: etcd and the certificate by which the server is let in get another authority, as one changes it: both are trusted
-// before either is used. The server is not started again; writes go on when etcd trusts the new one alone.
+// F26: etcd and the certificate by which the server is let in get another authority, as one changes it: both are
+// trusted before either is used. The server is not started again; writes go on when etcd trusts the new one alone.
 func TestF26_etcdAuthorityChanges(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)

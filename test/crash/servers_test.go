@@ -178,8 +178,8 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 		lists += i.lists.Load()
 	}
 	t.Logf("%d watches through a restart, %d lists", len(watchers), lists)
-	// One to begin with, one for who is told 410 by a server that has seen nothing of what went by, and one more for who
-	// asked while it started.
+	// One to begin with, one for who is told 410 by a server that has seen nothing of what went by, and one more for
+	// who asked while it started.
 	if most := int64(3 * len(watchers)); lists > most {
 		t.Errorf("%d watches listed %d times through a restart, want %d at most", len(watchers), lists, most)
 	}
@@ -187,8 +187,8 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	w.check(ctx, t, l, e, one, other)
 }
 
-// F15: the clocks of two servers are an hour before and an hour behind, and jump by a year and back. Serials grow by one
-// each, and what was decided stays.
+// F15: the clocks of two servers are an hour before and an hour behind, and jump by a year and back. Serials grow by
+// one each, and what was decided stays.
 func TestF15_clocksApartAndJumping(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)
@@ -214,7 +214,8 @@ func TestF15_clocksApartAndJumping(t *testing.T) {
 	watch.reaches(ctx, t, l)
 }
 
-// F18: serials pass 2^32 under load: 0 is left out, each is used once, and the new ones are ahead of the old (RFC 1982).
+// F18: serials pass 2^32 under load: 0 is left out, each is used once, and the new ones are ahead of the old (RFC
+// 1982).
 func TestF18_serialsWrap(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)
@@ -307,8 +308,8 @@ func TestF26_certificatesRotate(t *testing.T) {
 	w.check(ctx, t, l, e, one)
 }
 
-// F29: a process without file descriptors takes no connections; those it has go on, and when others close theirs it is as
-// before. (The primary's bounds are in pkg/primary.)
+// F29: a process without file descriptors takes no connections; those it has go on, and when others close theirs it
+// is as before. (The primary's bounds are in pkg/primary.)
 func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)

@@ -20,7 +20,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestSoak goes on for -soak: rounds of three etcd members, three servers and sixteen writers, each with some faults that
+// TestSoak goes on for -soak: rounds of three etcd members, three servers and sixteen writers, each with some faults
+// that
 // -seed chooses, one after the other, and everything checked after. A failure prints the seed, and the log what was done.
 func TestSoak(t *testing.T) {
 	if *soak == 0 {

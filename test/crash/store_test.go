@@ -54,9 +54,9 @@ func TestF02_onlyEtcdKilled(t *testing.T) {
 }
 
 // leaderless is for how long no write may be answered after the leader went. Promised are two election timeouts, and
-// those are how long members take to have another; a write that was on its way to the old one is answered after four seconds
-// only, as one whose outcome is not known, and what the writers of its zone have behind it waits for that. The rest is
-// for a machine that is busy.
+// those are how long members take to have another; a write that was on its way to the old one is answered after four
+// seconds only, as one whose outcome is not known, and what the writers of its zone have behind it waits for that.
+// The rest is for a machine that is busy.
 const leaderless = 2*election + allowed
 
 // F3, F4: of three members the leader is killed, and the next one stopped until there is another. Writes go on with the
@@ -205,9 +205,9 @@ func TestF08_serverOnTheMinoritySide(t *testing.T) {
 	watch.reaches(ctx, t, l)
 }
 
-// F10: the disk of the only etcd is full. It stops rather than lie, and what is in memory is read meanwhile: what a primary
-// serves, and lists of the server that may be as old as they are. After there is space it goes on with all that it has
-// acknowledged. (An etcd that reaches its quota before is in pkg/apiserver/space_test.go.)
+// F10: the disk of the only etcd is full. It stops rather than lie, and what is in memory is read meanwhile: what a
+// primary serves, and lists of the server that may be as old as they are. After there is space it goes on with all
+// that it has acknowledged. (An etcd that reaches its quota before is in pkg/apiserver/space_test.go.)
 func TestF10_diskFull(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)

@@ -15,9 +15,10 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F28: a newer version has written the store in a form that this one does not know, or counts hashes in another way. One
-// that runs ends; one that is started says so and does not start, whatever else it could read; fsck says the same; nothing was changed, so that the newer
-// version, or this one after the change is taken back, goes on with all there was.
+// F28: a newer version has written the store in a form that this one does not know, or counts hashes in another way.
+// One that runs ends; one that is started says so and does not start, whatever else it could read; fsck says the
+// same; nothing was changed, so that the newer version, or this one after the change is taken back, goes on with all
+// there was.
 func TestF28_storeOfANewerVersion(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)

@@ -22,8 +22,9 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has carried it
-// out and before anybody was told. They are read where they are defined, which is built with fault points only.
+// windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has
+// carried it out and before anybody was told. They are read where they are defined, which is built with fault points
+// only.
 var windows = sync.OnceValue(func() (kinds []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/apiserver/faultpoint/kind.go", nil, 0)
 	if err != nil {
@@ -90,8 +91,8 @@ func (r *replica) diesAt(ctx context.Context, t *testing.T, point string) {
 	t.Logf("killed at %s after %s", point, time.Since(began).Round(time.Millisecond))
 }
 
-// mayDieAt starts it with a fault, and is true when it died of that before ctx ended. That may be before it says that it
-// is ready.
+// mayDieAt starts it with a fault, and is true when it died of that before ctx ended. That may be before it says that
+// it is ready.
 func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool {
 	t.Helper()
 	place, _, _ := strings.Cut(point, ":")

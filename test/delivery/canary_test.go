@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Secrets are in no log at -v=6, in no status and in no metric, raw or encoded, whatever providers answer: here one that
-// says back what it was sent, one that is not there, one that refuses, and the webhook server that ships.
+// Secrets are in no log at -v=6, in no status and in no metric, raw or encoded, whatever providers answer: here one
+// that says back what it was sent, one that is not there, one that refuses, and the webhook server that ships.
 func TestCanary_secretsAreNowhere(t *testing.T) {
 	dir := t.TempDir()
 	canary := func(what string) string { return "canary-" + what + "-7d1f0c9b5a3e" }

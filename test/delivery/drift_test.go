@@ -18,8 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// What is missing at the provider of a zone with a refused record is put there again when an annotation of the Zone asks for it,
-// and the Delivery says that this was done; so after a restart, of which the request is kept, and what cannot be mended is said.
+// What is missing at the provider of a zone with a refused record is put there again when an annotation of the Zone
+// asks for it, and the Delivery says that this was done; so after a restart, of which the request is kept, and what
+// cannot be mended is said.
 func TestDrift_isMendedOnRequest(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	h.stands = map[string]protocol.Record{}

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// idle is for how long nothing may happen in how many zones: what KUBIZONE_TEST_IDLE says in 1,000, or a few seconds in a few.
-// Ten minutes of 1,000 zones under a clock of their own are in pkg/controller/class.
+// idle is for how long nothing may happen in how many zones: what KUBIZONE_TEST_IDLE says in 1,000, or a few seconds
+// in a few. Ten minutes of 1,000 zones under a clock of their own are in pkg/controller/class.
 func idle(t *testing.T) (time.Duration, int) {
 	text, set := os.LookupEnv("KUBIZONE_TEST_IDLE")
 	if !set {
@@ -30,8 +30,8 @@ func idle(t *testing.T) (time.Duration, int) {
 	return d, 1000
 }
 
-// Idle means idle: with zones that do not change, delivered to a provider and handed to a secondary, nothing is written,
-// nobody is notified, and the provider hears of nothing but health checks.
+// Idle means idle: with zones that do not change, delivered to a provider and handed to a secondary, nothing is
+// written, nobody is notified, and the provider hears of nothing but health checks.
 func TestIdle_nothingIsDone(t *testing.T) {
 	idle, zones := idle(t)
 	secondary, err := net.ListenPacket("udp", "127.0.0.1:0")

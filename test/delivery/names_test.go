@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// H7: of two zones of one name in different views a class delivers the one that was first; nothing of the other reaches the provider before the
-// first one is gone from there.
+// H7: of two zones of one name in different views a class delivers the one that was first; nothing of the other
+// reaches the provider before the first one is gone from there.
 func TestViews_oneZoneOfAName_H7(t *testing.T) {
 	w, h := start(t), newHook(t)
 	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) { spec.Views = []string{"*"} })

@@ -32,8 +32,8 @@ func posted(r *http.Request) protocol.Record {
 	return asked.Record
 }
 
-// Attack 8: records that the provider answers with an error, in front of a neighbour's in the canonical order, do not keep
-// that one from the provider, nor from being Ready; also where they are more than a Delivery lists.
+// Attack 8: records that the provider answers with an error, in front of a neighbour's in the canonical order, do not
+// keep that one from the provider, nor from being Ready; also where they are more than a Delivery lists.
 func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
 	for _, poisonous := range []int{60, 300} {
 		t.Run(fmt.Sprint(poisonous), func(t *testing.T) {
@@ -72,8 +72,8 @@ func (w *world) ready(name, zone string, h *hook) {
 	w.Logf("%s: at the provider after %s, Ready after %s", name, arrived.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }
 
-// Sources 3.12: a zone with name servers is Ready at a server that takes A and CNAME alone, where the class skips the NS at the
-// apex; where it does not, the server's refusal stands.
+// Sources 3.12: a zone with name servers is Ready at a server that takes A and CNAME alone, where the class skips the
+// NS at the apex; where it does not, the server's refusal stands.
 func TestApexNS_atAServerThatTakesNone(t *testing.T) {
 	h := newHook(t)
 	h.set(func(r *http.Request) *protocol.Error {

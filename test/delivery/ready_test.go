@@ -36,7 +36,8 @@ func (w *world) patch(zone, patch string) {
 	}
 }
 
-// S6.7: the shipped program takes Ready back when the classes of a zone change, from all of its Records at a bounded rate, and a restart changes nothing of that.
+// S6.7: the shipped program takes Ready back when the classes of a zone change, from all of its Records at a bounded
+// rate, and a restart changes nothing of that.
 func TestReady_followsTheClasses_S6_7(t *testing.T) {
 	const records = 200
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// S8.2 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a server
-// that was started since, and after more changes than the journal keeps of a zone without Deliveries.
+// S8.2 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a
+// server that was started since, and after more changes than the journal keeps of a zone without Deliveries.
 func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)
@@ -67,8 +67,8 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	}
 }
 
-// S3.4, S8.2 (attack 5): a zone that ended while nothing was delivered leaves a provider that cannot list what it has, also
-// where server and controller were started since.
+// S3.4, S8.2 (attack 5): a zone that ended while nothing was delivered leaves a provider that cannot list what it
+// has, also where server and controller were started since.
 func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)

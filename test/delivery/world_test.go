@@ -385,8 +385,8 @@ func (s sample) label(name string) string {
 	return ""
 }
 
-// writes counts requests to this API that change something, by "resource" or "resource/subresource". A request is counted after its answer, and what
-// it wrote is seen before that: nothing is counted any more when two looks agree.
+// writes counts requests to this API that change something, by "resource" or "resource/subresource". A request is
+// counted after its answer, and what it wrote is seen before that: nothing is counted any more when two looks agree.
 func (w *world) writes() map[string]int {
 	w.Helper()
 	counts := w.counted()

@@ -94,8 +94,8 @@ func TestWrites_perChange(t *testing.T) {
 	}
 }
 
-// A class whose server does not answer, beside a healthy one: the healthy one does not wait for it. Were it to wait, each of
-// its changes would take the end of a call of the other.
+// A class whose server does not answer, beside a healthy one: the healthy one does not wait for it. Were it to wait,
+// each of its changes would take the end of a call of the other.
 func TestSlowClass_holdsUpNoOther(t *testing.T) {
 	w, healthy, slow := start(t), newHook(t), newHook(t)
 	var ended atomic.Int32

@@ -21,8 +21,8 @@ func withController(t *testing.T) []*unstructured.Unstructured {
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
 }
 
-// M1, attacks 55 and 77: the controller writes how far zones are delivered and holds what is; it may read no Secret, and the server
-// beside it may do no more than without it.
+// M1, attacks 55 and 77: the controller writes how far zones are delivered and holds what is; it may read no Secret,
+// and the server beside it may do no more than without it.
 func TestController_isGrantedWhatItWrites(t *testing.T) {
 	var got, others []string
 	for _, line := range strings.Split(strings.TrimSpace(grants(t, withController(t))), "\n") {

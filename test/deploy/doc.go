@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy tests what is installed: the manifests of artifacts/deploy, rendered as kubectl renders them and applied to
-// a real kube-apiserver, and the image of artifacts/image.
+// Package deploy tests what is installed: the manifests of artifacts/deploy, rendered as kubectl renders them and
+// applied to a real kube-apiserver, and the image of artifacts/image.
 //
 // It promises:
 //

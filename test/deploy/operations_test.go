@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/cmd"
 )
 
-// M5: what is pasted from the page, or from a --help, works in the pods that are installed: the image has no PATH, and the
-// data is where the manifests put it.
+// M5: what is pasted from the page, or from a --help, works in the pods that are installed: the image has no PATH,
+// and the data is where the manifests put it.
 func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	image, err := os.ReadFile("../../artifacts/image/Containerfile")
 	if err != nil {

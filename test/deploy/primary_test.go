@@ -23,8 +23,8 @@ func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
 }
 
-// M1: the primary reads zones, what they contain and which class has which, no Secret, and the server beside it may do no
-// more than without it.
+// M1: the primary reads zones, what they contain and which class has which, no Secret, and the server beside it may
+// do no more than without it.
 func TestPrimary_isGrantedToReadZonesAlone(t *testing.T) {
 	var got, others []string
 	for _, line := range strings.Split(strings.TrimSpace(grants(t, withPrimary(t))), "\n") {

@@ -70,7 +70,8 @@ func needPrograms(t *testing.T) {
 }
 
 // TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go,
-// secondary_test.go and replay_test.go; its condition [long] holds in the long form, in which alone there is helm; its variables are
+// secondary_test.go and replay_test.go; its condition [long] holds in the long form, in which alone there is helm;
+// its variables are
 //
 //	EXAMPLES    artifacts/examples
 //	GITOPS      artifacts/gitops

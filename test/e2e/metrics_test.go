@@ -45,7 +45,8 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	if _, err := records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "org-www"}, Spec: v1alpha1.RecordSpec{DomainName: "twice.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	// A difference leads from a serial that the primary has had to the one that it has: it learns of a write after the writer does.
+	// A difference leads from a serial that the primary has had to the one that it has: it learns of a write after
+	// the writer does.
 	before := r.served("org", r.dns)
 	r.record("more", "more.example.org.", "192.0.2.2")
 	r.served("org", r.dns)

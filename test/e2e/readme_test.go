@@ -51,8 +51,8 @@ func tour(t *testing.T) []step {
 	return steps
 }
 
-// passing replaces what differs from run to run: ages, times, progress, what dig says of itself, serials (which hold the day) and
-// hashes (which do not, but a table cuts them by column width).
+// passing replaces what differs from run to run: ages, times, progress, what dig says of itself, serials (which hold
+// the day) and hashes (which do not, but a table cuts them by column width).
 var passing = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -96,8 +96,8 @@ func abridge(output, like []string) (kept []string) {
 
 const rootZone = "test/testdata/root-2018031200.zone"
 
-// someRoot writes some top-level domains of the real root zone, those that README.md shows among them, with its apex into a file
-// of the same name in dir; entries is how many records that are.
+// someRoot writes some top-level domains of the real root zone, those that README.md shows among them, with its apex
+// into a file of the same name in dir; entries is how many records that are.
 func someRoot(dir string) (path string, entries int, err error) {
 	text, err := os.ReadFile(filepath.Join("../..", rootZone))
 	if err != nil {
@@ -116,9 +116,9 @@ func someRoot(dir string) (path string, entries int, err error) {
 	return path, entries, os.WriteFile(path, []byte(some.String()), 0o600)
 }
 
-// TestReadme_tourIsTrue runs the commands of the README, the first of which is `make run`, and compares what they print.
-// UPDATE_STORIES=1 shows the real output whole, to be pasted. The whole root zone, and what is said of its size, are of
-// the long form, as in the story root.
+// TestReadme_tourIsTrue runs the commands of the README, the first of which is `make run`, and compares what they
+// print. UPDATE_STORIES=1 shows the real output whole, to be pasted. The whole root zone, and what is said of its
+// size, are of the long form, as in the story root.
 func TestReadme_tourIsTrue(t *testing.T) {
 	needPrograms(t)
 	steps := tour(t)

@@ -27,8 +27,9 @@ type exchange struct {
 	answer       any // a part of the first JSON value of the answer
 }
 
-// exchanges reads a recording: blocks with empty lines between them. The first line of a block is METHOD PATH, then come headers, the body, which begins with "{"
-// or "[", and as last line "< STATUS" with a part of the answer. Lines that begin with "#" are comments.
+// exchanges reads a recording: blocks with empty lines between them. The first line of a block is METHOD PATH, then
+// come headers, the body, which begins with "{" or "[", and as last line "< STATUS" with a part of the answer. Lines
+// that begin with "#" are comments.
 func exchanges(text string) (all []exchange, err error) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		e := exchange{header: http.Header{}}
@@ -61,7 +62,8 @@ func exchanges(text string) (all []exchange, err error) {
 	return all, nil
 }
 
-// replay FILE sends the requests of a recording as the user of $KUBECONFIG and compares what the client needs of the answers.
+// replay FILE sends the requests of a recording as the user of $KUBECONFIG and compares what the client needs of the
+// answers.
 func replay(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: replay FILE")
@@ -100,7 +102,8 @@ func (e *exchange) compare(response *http.Response) error {
 	return nil
 }
 
-// holds reports whether a JSON value has all that a part of it says: the fields of objects, and some element of a list for each element. null is any value.
+// holds reports whether a JSON value has all that a part of it says: the fields of objects, and some element of a
+// list for each element. null is any value.
 func holds(whole, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:

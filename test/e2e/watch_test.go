@@ -31,8 +31,8 @@ func follow(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	}
 }
 
-// People watch what changes in a zone, over HTTP/2 as kubectl speaks it: each change as it is committed, and the end when
-// the server stops, which does not wait for them.
+// People watch what changes in a zone, over HTTP/2 as kubectl speaks it: each change as it is committed, and the end
+// when the server stops, which does not wait for them.
 func TestChanges_areWatched(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.zone("org", "example.org.")

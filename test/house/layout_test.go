@@ -205,7 +205,8 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 	}
 }
 
-// TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every page.
+// TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
+// page.
 func TestDocuments_pointAtWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
 	ticked := regexp.MustCompile("`((?:pkg|cmd|test|hack|docs|artifacts)/[^`\\s*<>{}…]*)`")

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestPorts_areReserved: a port that a closed listener had is given to the next process that asks. A test listens on port
-// 0 and keeps the listener, or takes a port from rig.FreePort, which reserves it.
+// TestPorts_areReserved: a port that a closed listener had is given to the next process that asks. A test listens on
+// port 0 and keeps the listener, or takes a port from rig.FreePort, which reserves it.
 func TestPorts_areReserved(t *testing.T) {
 	for _, p := range list(t) {
 		sources := slices.Concat(p.TestGoFiles, p.XTestGoFiles)

@@ -19,13 +19,14 @@ import (
 	"unicode"
 )
 
-// uses is how many names of a package have a word that goes, by "word package". A file of that form is what code has of them today.
+// uses is how many names of a package have a word that goes, by "word package". A file of that form is what code has
+// of them today.
 type uses map[string]int
 
 const usesFile = "testdata/words.txt"
 
-// TestWords_thatGo: docs/glossary.md lists words that no new name has. testdata/words.txt counts the old ones, and only falls:
-// after a renaming, UPDATE=1 go test -run Words ./test/house writes it.
+// TestWords_thatGo: docs/glossary.md lists words that no new name has. testdata/words.txt counts the old ones, and
+// only falls: after a renaming, UPDATE=1 go test -run Words ./test/house writes it.
 func TestWords_thatGo(t *testing.T) {
 	_, table, found := strings.Cut(read(t, "docs/glossary.md"), "\n## Words that go\n")
 	if !found {

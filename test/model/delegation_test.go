@@ -22,9 +22,9 @@ import (
 
 var delegated = flag.Int("delegated", 1000, "records whose delegation is withdrawn and widened again")
 
-// TestDelegation_withdrawnAndWidened: the records of a tenant leave a zone when their delegation goes, and come back when
-// a wider one is there (S2.3, S2.5). While that lasts the zone is not settled, each step has a serial of its own, and
-// what was delivered stays (S7.2). In the end the same definition has the same hash (S6.4).
+// TestDelegation_withdrawnAndWidened: the records of a tenant leave a zone when their delegation goes, and come back
+// when a wider one is there (S2.3, S2.5). While that lasts the zone is not settled, each step has a serial of its
+// own, and what was delivered stays (S7.2). In the end the same definition has the same hash (S6.4).
 func TestDelegation_withdrawnAndWidened(t *testing.T) {
 	w := need(t)
 	ctx := t.Context()

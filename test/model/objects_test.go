@@ -60,7 +60,8 @@ func (c change) String() string {
 	return fmt.Sprintf("%d record %s %s %s %s is %s", c.revision, c.object, s.FQDN, c.record.Spec.Type, c.record.Spec.RData, at)
 }
 
-// history is every change of objects after a revision, in order; where a zone and a record change at once, the zone first.
+// history is every change of objects after a revision, in order; where a zone and a record change at once, the zone
+// first.
 type history []change
 
 func (h history) last() int64 {
@@ -255,7 +256,8 @@ func (s *state) apply(together []change) (about []string, err error) {
 	return about, nil
 }
 
-// zoneOf is the zone that the change of a record changes: the one that it leaves, if that stands, or else the one that it comes into. "": none.
+// zoneOf is the zone that the change of a record changes: the one that it leaves, if that stands, or else the one
+// that it comes into. "": none.
 func (s *state) zoneOf(c *change) types.UID {
 	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.stands(r.Status.ZoneRef.UID) {
 		return r.Status.ZoneRef.UID
@@ -345,7 +347,8 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
 	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) <= 0 && !(was == r.Status.Serial && s.givesNothingNew(r)) || behind(r.Status.Serial, z.Status.Serial) <= 0) {
-		// The records of a batch come with the zone at the last one's serial; each has its own, that of before where it changes no definition.
+		// The records of a batch come with the zone at the last one's serial; each has its own, that of before where
+		// it changes no definition.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.enclosing(r.Status.View, fqdn, r.Spec.Type)
@@ -370,7 +373,8 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	return nil
 }
 
-// givesNothingNew reports whether other records of its zone give all values of a record, which changes no definition then (S5.8).
+// givesNothingNew reports whether other records of its zone give all values of a record, which changes no definition
+// then (S5.8).
 func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	var given []string
 	for _, o := range s.records {
@@ -381,7 +385,8 @@ func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	return len(given) > 0 && !slices.ContainsFunc(append(slices.Clone(r.Spec.Values), r.Spec.RData), func(v string) bool { return v != "" && !slices.Contains(given, v) })
 }
 
-// baseOf is the base name of a record in its zone, relative to it: what follows the last label that is * or begins with _ (S4.6).
+// baseOf is the base name of a record in its zone, relative to it: what follows the last label that is * or begins
+// with _ (S4.6).
 func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
 	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(r.Status.FQDN, z.Status.FQDN), "."), ".")
 	for i, label := range slices.Backward(labels) {

@@ -43,9 +43,9 @@ func smaller[T any](all []T, fails func([]T) bool, more func() bool) []T {
 	return all
 }
 
-// shrunk does parts of what failed again, each on servers and a store of its own, for as long as -shrink says; it returns
-// the smallest part that failed and a text about what happened in it. Where nothing of it fails again, all is told as it
-// happened.
+// shrunk does parts of what failed again, each on servers and a store of its own, for as long as -shrink says; it
+// returns the smallest part that failed and a text about what happened in it. Where nothing of it fails again, all is
+// told as it happened.
 func (w *world) shrunk(t *testing.T, ops []operation, first ran) ([]operation, string) {
 	t.Helper()
 	until := time.Now().Add(*shrinking)
@@ -116,7 +116,8 @@ func TestSmaller_leavesWhatItTakes(t *testing.T) {
 	}
 }
 
-// TestShrink_brokenServers: servers that leave out a compare (-broken) fail, and what it takes is few operations to read.
+// TestShrink_brokenServers: servers that leave out a compare (-broken) fail, and what it takes is few operations to
+// read.
 func TestShrink_brokenServers(t *testing.T) {
 	if *broken == "" {
 		t.Skip("the servers are whole: -broken zone breaks them, -shrink bounds how long it may take")

@@ -63,8 +63,8 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 			}
 		}
 	}
-	// later is a resumption that no server may refuse, from where one would be who has listed since it started: what comes
-	// after that is what the other servers show.
+	// later is a resumption that no server may refuse, from where one would be who has listed since it started: what
+	// comes after that is what the other servers show.
 	later := func(what string) {
 		t.Helper()
 		since := w.revision(t)

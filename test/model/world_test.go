@@ -270,7 +270,8 @@ func (w *world) settled(t testing.TB) {
 	}
 }
 
-// settle waits until nothing is owed. The error is damage, which no work in progress explains, or a cascade without end.
+// settle waits until nothing is owed. The error is damage, which no work in progress explains, or a cascade without
+// end.
 func (w *world) settle(t testing.TB) error {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

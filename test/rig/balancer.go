@@ -43,7 +43,8 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// A probe knows no CA, as a kubelet's does not; and a new connection each time finds a listener that has closed.
+		// A probe knows no CA, as a kubelet's does not; and a new connection each time finds a listener that has
+		// closed.
 		prober: &http.Client{Timeout: time.Second, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Connections go round the backends whose probe passes; a backend that fails it gets no new one and keeps those it has; without
-// any, a client is refused.
+// Connections go round the backends whose probe passes; a backend that fails it gets no new one and keeps those it
+// has; without any, a client is refused.
 func TestBalancer_followsTheProbes(t *testing.T) {
 	balancer, err := StartBalancer()
 	if err != nil {

@@ -37,7 +37,8 @@ func cached(script string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// GitOpsProgram is the path of kstatus or argohealth, which say what GitOps tools make of objects, as hack/build-gitops.sh left it in its cache; else a *Missing.
+// GitOpsProgram is the path of kstatus or argohealth, which say what GitOps tools make of objects, as
+// hack/build-gitops.sh left it in its cache; else a *Missing.
 func GitOpsProgram(program string) (string, error) {
 	if dir := cached("hack/build-gitops.sh"); dir != "" {
 		return filepath.Join(dir, program), nil
@@ -45,7 +46,8 @@ func GitOpsProgram(program string) (string, error) {
 	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
 }
 
-// Helm is the path of helm, as hack/build-helm.sh left it in its cache; else a *Missing. `make test-long` alone builds it: it costs minutes.
+// Helm is the path of helm, as hack/build-helm.sh left it in its cache; else a *Missing. `make test-long` alone
+// builds it: it costs minutes.
 func Helm() (string, error) {
 	if path := cached("hack/build-helm.sh"); path != "" {
 		return path, nil

@@ -66,7 +66,8 @@ func (r *reserved) reserve() (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
 }
 
-// openReservations opens the file of another user too, which the kernel does not allow with O_CREATE in a sticky directory.
+// openReservations opens the file of another user too, which the kernel does not allow with O_CREATE in a sticky
+// directory.
 func openReservations(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -78,9 +79,11 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// unused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its test.
+// unused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its
+// test.
 func unused(at netip.AddrPort) bool {
-	// A process that starts meanwhile would have these sockets until it has become another program, and the port with them.
+	// A process that starts meanwhile would have these sockets until it has become another program, and the port with
+	// them.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

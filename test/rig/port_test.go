@@ -68,8 +68,8 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	}
 }
 
-// Between fork and exec a child has every socket of this process, those that reserve has closed meanwhile included: a port
-// must not be given out while it is still listened on there.
+// Between fork and exec a child has every socket of this process, those that reserve has closed meanwhile included: a
+// port must not be given out while it is still listened on there.
 func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
 	done := make(chan struct{})
 	var starting sync.WaitGroup

@@ -101,8 +101,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Signal sends a signal to the process.
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause makes it stand still with its connections open, until SIGCONT, and returns when it does. Where others have the processors
-// it runs for a while after the signal was sent.
+// Pause makes it stand still with its connections open, until SIGCONT, and returns when it does. Where others have
+// the processors it runs for a while after the signal was sent.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err

@@ -16,8 +16,9 @@ import (
 // test; `make test` makes one.
 const Programs = "KUBIZONE_BIN"
 
-// Kubizone is the path of the program under test: the one that a package of this run has built, else one built now, into
-// dir where packages share none. With the build tag faultpoints it fails where it is told to; tag is that or empty.
+// Kubizone is the path of the program under test: the one that a package of this run has built, else one built now,
+// into dir where packages share none. With the build tag faultpoints it fails where it is told to; tag is that or
+// empty.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	if shared := os.Getenv(Programs); shared != "" {
 		dir = shared

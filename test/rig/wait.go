@@ -18,8 +18,8 @@ func Within(t interface {
 	return ctx
 }
 
-// Pause waits before a program is run again to look for a fact, for which it was run first at begin: for a tenth of what the
-// wait has taken, so that it takes little of the machine. A kubectl is a seventh of a CPU second.
+// Pause waits before a program is run again to look for a fact, for which it was run first at begin: for a tenth of
+// what the wait has taken, so that it takes little of the machine. A kubectl is a seventh of a CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }

@@ -32,8 +32,8 @@ import (
 // patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
 const patience = 2 * time.Minute
 
-// Who is there, by namespace. The words of the victim stand in no domain name, so a text that has one has it from what is
-// the victim's alone.
+// Who is there, by namespace. The words of the victim stand in no domain name, so a text that has one has it from
+// what is the victim's alone.
 const (
 	victim   = "quietvictim"
 	mallory  = "mallory"
@@ -276,8 +276,9 @@ func rule(namespace string, types []string, patterns ...string) v1alpha1.Delegat
 	return d
 }
 
-// settle makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A records
-// at and below "team" there, zones below it, any type at "own" and below, name servers at "deep" and the zone "kids".
+// settle makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A
+// records at and below "team" there, zones below it, any type at "own" and below, name servers at "deep" and the zone
+// "kids".
 func (a *arena) settle(ctx context.Context) error {
 	shared := zone(platform, "shared", "shared.example.",
 		rule(platform, nil, "*", "@", "*.@"), rule(victim, nil, "*", "*.*"),

@@ -20,17 +20,17 @@ import (
 	"testing"
 )
 
-// attack is one number of the list of what a tenant (T), a zone's owner (Z), an outsider of the network (X), a pod (N) or a
-// hostile provider or secondary (P) may try. run carries it out here; nil: tests elsewhere do, most of which name it in a
-// comment ("attack 51"), a text or their own name (TestAttack51).
+// attack is one number of the list of what a tenant (T), a zone's owner (Z), an outsider of the network (X), a pod
+// (N) or a hostile provider or secondary (P) may try. run carries it out here; nil: tests elsewhere do, most of which
+// name it in a comment ("attack 51"), a text or their own name (TestAttack51).
 type attack struct {
 	number   int
 	who      string
 	tries    string
 	expected string
 	run      func(t *testing.T, a *arena)
-	// tests are those elsewhere that do not name the attack: a package and a test in it, or a story behind the test that
-	// plays it ("TestStories//quota": all of its sub-tests do).
+	// tests are those elsewhere that do not name the attack: a package and a test in it, or a story behind the test
+	// that plays it ("TestStories//quota": all of its sub-tests do).
 	tests []string
 }
 

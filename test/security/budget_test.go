@@ -200,9 +200,9 @@ func (a *arena) figure(ctx context.Context, t *testing.T, metric, namespace stri
 	return must(strconv.ParseFloat(found[1], 64))(t)
 }
 
-// 73, measured with -noisy: what a tenant does to another, and to etcd, that changes a record in the largest zone there may be as fast
-// as it can: without a budget, and with the one that the flags give. How long it would take to fill 8 GiB follows from what etcd's file
-// grew by meanwhile.
+// 73, measured with -noisy: what a tenant does to another, and to etcd, that changes a record in the largest zone
+// there may be as fast as it can: without a budget, and with the one that the flags give. How long it would take to
+// fill 8 GiB follows from what etcd's file grew by meanwhile.
 func TestNoise_octets(t *testing.T) {
 	if *noisy == 0 {
 		t.Skip("without -noisy there is nothing to measure")

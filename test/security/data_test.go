@@ -165,8 +165,8 @@ func escalation(t *testing.T, a *arena) {
 	}
 }
 
-// 50: a class is cluster-scoped, and so is what it names: a tenant can neither make one nor point one elsewhere, and a zone
-// that names a class gets what the class is.
+// 50: a class is cluster-scoped, and so is what it names: a tenant can neither make one nor point one elsewhere, and
+// a zone that names a class gets what the class is.
 func ownProvider(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	if _, err := a.admin.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "everybodys"}, Spec: v1alpha1.DNSClassSpec{
@@ -270,7 +270,8 @@ func doubling(times int) []byte {
 	return []byte("[" + strings.Join(operations, ",") + "]")
 }
 
-// 58: I3: a serial for each change, each in the journal; what follows is told of the last one (TestNotify_coalesces...).
+// 58: I3: a serial for each change, each in the journal; what follows is told of the last one
+// (TestNotify_coalesces...).
 func busyRecord(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	them := a.tenants[mallory]
@@ -296,16 +297,18 @@ func busyRecord(t *testing.T, a *arena) {
 	}
 }
 
-// unread is how many watches nobody reads, held how many octets the server may hold for all of them (what is written for them
-// is thirty times as much), and bearable how long another may wait: a loaded machine is slow, an unread watch lasts half an hour.
+// unread is how many watches nobody reads, held how many octets the server may hold for all of them (what is written
+// for them is thirty times as much), and bearable how long another may wait: a loaded machine is slow, an unread
+// watch lasts half an hour.
 const (
 	unread   = 300
 	held     = 64 << 20
 	bearable = 15 * time.Second
 )
 
-// 59: a watch that nobody reads is ended as soon as a few events wait for it, the server holds little for all of them, and
-// others are served meanwhile. They are at the server itself: what is not read behind the aggregator, kube-apiserver takes in.
+// 59: a watch that nobody reads is ended as soon as a few events wait for it, the server holds little for all of
+// them, and others are served meanwhile. They are at the server itself: what is not read behind the aggregator,
+// kube-apiserver takes in.
 func unreadWatches(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	them, calm, server := a.tenants[mallory], a.tenants[victim], a.admin.at(t, a.server)

@@ -78,7 +78,8 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 	}
 }
 
-// 76: S1.7, S2.3, S3.1. What there is and what there is not is one answer to a zoneRef, dry or not, made anew or changed.
+// 76: S1.7, S2.3, S3.1. What there is and what there is not is one answer to a zoneRef, dry or not, made anew or
+// changed.
 func privateZones(t *testing.T, a *arena) {
 	ctx, them := within(t, patience), a.tenants[mallory]
 	answer := func(target, view string) (said []string) {
@@ -154,8 +155,8 @@ func twoClaims(t *testing.T, a *arena) {
 	}
 }
 
-// contest has a name claimed by both at once, time and again: who got it deletes it. The last zone stays, and is written by
-// both servers. Who stands at one server in claimants stands at the other in others.
+// contest has a name claimed by both at once, time and again: who got it deletes it. The last zone stays, and is
+// written by both servers. Who stands at one server in claimants stands at the other in others.
 func contest(ctx context.Context, t *testing.T, name string, claimants, others [2]*tenant) {
 	domain, last := name+".example.", int64(0)
 	for round := range rounds {
@@ -188,8 +189,8 @@ func contest(ctx context.Context, t *testing.T, name string, claimants, others [
 	}
 }
 
-// oneLine: what the owner of a zone writes by two servers at once are changes one after the other, and each answer has the
-// serial of its own.
+// oneLine: what the owner of a zone writes by two servers at once are changes one after the other, and each answer
+// has the serial of its own.
 func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner, other *tenant) {
 	const writes = 10
 	var answered [writes]int64
@@ -230,8 +231,8 @@ func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner,
 	}
 }
 
-// 5: S3.2, S6.5, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free, free is for
-// who may establish, and the next zone goes on after the serials of the last.
+// 5: S3.2, S6.5, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free,
+// free is for who may establish, and the next zone goes on after the serials of the last.
 func claimAfterDeletion(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	owner, next := a.tenants[victim], a.tenants[platform]
@@ -256,7 +257,8 @@ func claimAfterDeletion(t *testing.T, a *arena) {
 	}
 }
 
-// spelling is a text and what is wrong with it as the name of a zone: a duplicate is the victim's name, invalid is none.
+// spelling is a text and what is wrong with it as the name of a zone: a duplicate is the victim's name, invalid is
+// none.
 type spelling struct {
 	text  string
 	cause metav1.CauseType
@@ -264,8 +266,8 @@ type spelling struct {
 
 const taken, noName = metav1.CauseTypeFieldValueDuplicate, metav1.CauseTypeFieldValueInvalid
 
-// meanTheSame: what is written so is the victim's zone or nothing. The platform may establish any name that is free, and a
-// record outside of all zones is stored (S2.3): were a text taken for another name, both would be allowed.
+// meanTheSame: what is written so is the victim's zone or nothing. The platform may establish any name that is free,
+// and a record outside of all zones is stored (S2.3): were a text taken for another name, both would be allowed.
 func (a *arena) meanTheSame(t *testing.T, texts ...spelling) {
 	t.Helper()
 	ctx := within(t, patience)
@@ -290,7 +292,8 @@ func spellings(t *testing.T, a *arena) {
 // 7: S1.3: U-labels are mapped to what they mean, and what they mean is judged.
 func foreignScripts(t *testing.T, a *arena) {
 	ctx := within(t, patience)
-	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which stand for a dot; a joiner out of place, A-labels that are none, a mark without a letter, right to left.
+	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which stand for a dot; a joiner out of place, A-labels that are
+	// none, a mark without a letter, right to left.
 	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
 		spelling{"victim\u200d.example.", noName}, spelling{"xn--.example.", noName}, spelling{"xn--victim-.example.", noName}, spelling{"xn--a\u0301.example.", noName},
 		spelling{"\u0301victim.example.", noName}, spelling{"victim\u202eelpmaxe.", noName})

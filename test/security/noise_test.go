@@ -33,7 +33,8 @@ var noisy = flag.Duration("noisy", 0, "measure a quiet tenant's latency for so l
 
 var noiseRate = flag.Int("noise-rate", 0, "how many requests a second the noisy tenant makes, of all kinds together; 0: as many as are answered")
 
-// noise is what one tenant does to a server, all at once, each kind of it as fast as it is answered and the pace allows.
+// noise is what one tenant does to a server, all at once, each kind of it as fast as it is answered and the pace
+// allows.
 func (t *tenant) noise(ctx context.Context, pace *rate.Limiter) (done map[string]*atomic.Int64, wait func()) {
 	big := strings.Repeat("x", 3000)
 	kinds := map[string]func(n int) error{
@@ -180,9 +181,9 @@ func percentile(all []time.Duration, percent int) time.Duration {
 	return sorted[len(sorted)*percent/100]
 }
 
-// Attack 57 beside somebody: a tenant who writes, lists, exports, is refused, asks what would be and sends big objects, all
-// as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less than doubled, where -noise-rate leaves the
-// machine something to serve it with.
+// Attack 57 beside somebody: a tenant who writes, lists, exports, is refused, asks what would be and sends big
+// objects, all as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less
+// than doubled, where -noise-rate leaves the machine something to serve it with.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	a := need(t)
 	ctx := within(t, 2*patience+2**noisy)
@@ -202,7 +203,8 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	}
 	changes, rounds := 40, 1
 	if *noisy > 0 {
-		// A process that waits for a processor among others' waits longer the more it has to do: that is what would be measured.
+		// A process that waits for a processor among others' waits longer the more it has to do: that is what would
+		// be measured.
 		if load, cores := must(loadAverage())(t), float64(runtime.NumCPU()); load > 2*cores {
 			t.Skipf("load %.1f on %.0f processors: a p99 says nothing of this server while others take them", load, cores)
 		}
@@ -227,8 +229,9 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	}
 }
 
-// Attack 57, counted: where all of a server's seats are taken and many requests of one tenant wait, the next one of another
-// waits for a few of them and not for all: flow control takes turns between users, whatever the machine does besides.
+// Attack 57, counted: where all of a server's seats are taken and many requests of one tenant wait, the next one of
+// another waits for a few of them and not for all: flow control takes turns between users, whatever the machine does
+// besides.
 func TestNoise_flowControlTakesTurns(t *testing.T) {
 	a := need(t)
 	ctx := within(t, patience)

@@ -202,7 +202,8 @@ func messages(arg ast.Expr, said map[ast.Node]bool) {
 	}
 }
 
-// wrong is what makes verify fail: sentences without a test, in the order of the document, then tests without a sentence.
+// wrong is what makes verify fail: sentences without a test, in the order of the document, then tests without a
+// sentence.
 func (t *table) wrong() (all []string) {
 	for _, sentence := range t.order {
 		if len(t.tests[sentence]) == 0 {

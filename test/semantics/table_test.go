@@ -82,7 +82,8 @@ func Testament() { _ = "@2.6" }
 	}
 }
 
-// CI fails on a sentence without a test, and on a test of a sentence that is not there: it runs tests, not `make verify`.
+// CI fails on a sentence without a test, and on a test of a sentence that is not there: it runs tests, not `make
+// verify`.
 func TestTable_ofTheRealTreeIsComplete(t *testing.T) {
 	table, err := readTable(os.DirFS("../.."))
 	if err != nil {

@@ -167,7 +167,8 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// summary lists what took the longest. Packages and tests run beside each other, so the times do not add up to that of the run.
+// summary lists what took the longest. Packages and tests run beside each other, so the times do not add up to that
+// of the run.
 func (r *report) summary() {
 	for _, list := range []struct {
 		of  string

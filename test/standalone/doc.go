@@ -5,10 +5,12 @@
 //
 // It promises:
 //
-//  1. A server that is returned is ready; it is told to stop when the test ends, and the test fails where that is an error.
+//  1. A server that is returned is ready; it is told to stop when the test ends, and the test fails where that is an
+//     error.
 //  2. Ports are free ones of loopback, and everything is kept in a directory of the test's.
 //
-// It does not know what is tested. Who wants real processes, to kill one or to read its metrics, takes test/e2e or test/rig.
+// It does not know what is tested. Who wants real processes, to kill one or to read its metrics, takes test/e2e or
+// test/rig.
 //
 // Read standalone.go.
 package standalone

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// reckoning are the suites that take the version after one for that of the next revision, or 1 for that of an empty etcd.
+// reckoning are the suites that take the version after one for that of the next revision, or 1 for that of an empty
+// etcd.
 var reckoning = []string{"List", "ConsistentList", "CompactRevision", "WatchSemantics"}
 
 // reckons reports whether this process has upstream's text with the next revision in it: then only those suites run.

@@ -78,7 +78,8 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
 	c.MaxTxnOps = 512 // as pkg/apiserver/embed has it
-	// A member that looks for old files every 30 s ends the process where it finds its directory removed, as Main does at the end.
+	// A member that looks for old files every 30 s ends the process where it finds its directory removed, as Main
+	// does at the end.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]

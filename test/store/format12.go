@@ -24,11 +24,12 @@ var (
 // Prefix12 is that of the store of LoadFormat12: sealed keys are bound to it.
 const Prefix12 = "/registry/kubizone"
 
-// LoadFormat12 puts into this store, which is empty and at Prefix12, one that f24a7f80 has written, of format 12, before objects had
-// versions: zones platform/org (example.org), team/child (child.example.org) and platform/net (example.net); three records of team in
-// each of the first two, one of which is deleted, and three of tenant in the third, which no rule lets in any more, as outbox work says;
-// team/waits, which no zone has; and ten of team, batch-0 to batch-9, of which a redo log has six that are not written. sealed: it is
-// encrypted by the provider secretbox with the key "one", SHA-256 of its name. What was written in one transaction is again.
+// LoadFormat12 puts into this store, which is empty and at Prefix12, one that f24a7f80 has written, of format 12,
+// before objects had versions: zones platform/org (example.org), team/child (child.example.org) and platform/net
+// (example.net); three records of team in each of the first two, one of which is deleted, and three of tenant in the
+// third, which no rule lets in any more, as outbox work says; team/waits, which no zone has; and ten of team, batch-0
+// to batch-9, of which a redo log has six that are not written. sealed: it is encrypted by the provider secretbox
+// with the key "one", SHA-256 of its name. What was written in one transaction is again.
 func (s *Store) LoadFormat12(sealed bool) {
 	s.T.Helper()
 	file := format12

@@ -182,9 +182,10 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together writes objects so many times more as they are, each time all of them in one transaction, so that they share a revision. Each
-// has a version of its own then, and a value with an octet before it, but for the last of each resource. It is what a batch of the
-// ledger does to watches, with nothing decided. after is called behind each transaction; client is used for nothing else.
+// Together writes objects so many times more as they are, each time all of them in one transaction, so that they
+// share a revision. Each has a version of its own then, and a value with an octet before it, but for the last of each
+// resource. It is what a batch of the ledger does to watches, with nothing decided. after is called behind each
+// transaction; client is used for nothing else.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))

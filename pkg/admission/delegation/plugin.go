@@ -22,9 +22,9 @@ const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider says before a write what would come of it.
 type Decider interface {
-	// EarlyRecord returns the delegation that allows the record, "" when there is none or it cannot tell without reading.
-	// The error is the API error that the write would be refused with, and holds at the moment it is returned; whatever
-	// is in doubt is no error. before is nil for a creation. Neither object is changed.
+	// EarlyRecord returns the delegation that allows the record, "" when there is none or it cannot tell without
+	// reading. The error is the API error that the write would be refused with, and holds at the moment it is
+	// returned; whatever is in doubt is no error. before is nil for a creation. Neither object is changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 

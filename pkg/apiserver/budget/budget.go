@@ -164,7 +164,8 @@ type Write struct {
 	Grows int64
 }
 
-// Admit is nil where the namespace's budgets allow the write: 403 where it has too much stored, 429 where it writes too fast.
+// Admit is nil where the namespace's budgets allow the write: 403 where it has too much stored, 429 where it writes
+// too fast.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

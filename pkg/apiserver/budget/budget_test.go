@@ -21,7 +21,8 @@ func budgets(override map[string]string) *Budgets {
 		Quota: func() int64 { return 4 << 30 }, Override: func(namespace string) string { return override[namespace] }})
 }
 
-// S9.1: both figures and the next step are in the refusal; a recount takes nothing away while it runs; an override replaces the flag.
+// S9.1: both figures and the next step are in the refusal; a recount takes nothing away while it runs; an override
+// replaces the flag.
 func TestBudgets_stored_S9_1(t *testing.T) {
 	b := budgets(map[string]string{"small": "stored=1Mi", "free": "stored=unlimited", "wrong": "stored=lots"})
 	write := func(namespace string, grows int64) error {

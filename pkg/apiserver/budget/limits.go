@@ -21,7 +21,8 @@ const unlimited = "unlimited"
 // DefaultQuota is that of an etcd that does not tell its own.
 const DefaultQuota = 2 << 30
 
-// Stock is how much a namespace may have stored: a share of the store's quota or a number of octets. Without either it is unlimited.
+// Stock is how much a namespace may have stored: a share of the store's quota or a number of octets. Without either
+// it is unlimited.
 type Stock struct {
 	Percent float64
 	Octets  int64

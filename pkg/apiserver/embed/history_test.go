@@ -19,8 +19,8 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What a member keeps in memory of writes has a bound, and so has what it takes in again at its start: entries of 96 KiB,
-// the largest Zone, are not there by the thousand.
+// What a member keeps in memory of writes has a bound, and so has what it takes in again at its start: entries of 96
+// KiB, the largest Zone, are not there by the thousand.
 func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: memory is not measured under the race detector, which has its own")

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. dataDir is
-// that of a member that runs; initialCluster is as in Cluster. report gets a line when the new member may start.
+// Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. dataDir
+// is that of a member that runs; initialCluster is as in Cluster. report gets a line when the new member may start.
 //
 // It comes in without a vote and gets one when it has everything, so a member that never arrives blocks nobody. It may
 // be called again where it was cut off.

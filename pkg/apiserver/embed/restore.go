@@ -20,9 +20,10 @@ const (
 )
 
 // RevisionBump is added to the revision of a restored store, and everything before is compacted: a client that has seen
-// a later revision than the snapshot's is told to list again, and never sees it a second time with other content. It is three
-// years of ten thousand writes a second, and resourceVersions, which are 128 times as large, have room for 70,000 restores. Serials of
-// catalogs count revisions modulo 2^32-1 (transferclass): it takes them ahead by 2^30, which every secondary follows.
+// a later revision than the snapshot's is told to list again, and never sees it a second time with other content. It
+// is three years of ten thousand writes a second, and resourceVersions, which are 128 times as large, have room for
+// 70,000 restores. Serials of catalogs count revisions modulo 2^32-1 (transferclass): it takes them ahead by 2^30,
+// which every secondary follows.
 const RevisionBump = 233*(1<<32-1) + 1<<30
 
 // Snapshot says what Restore restores.

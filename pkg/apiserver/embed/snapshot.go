@@ -45,8 +45,8 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot says whether every page of the snapshot at path is whole. etcd takes them as they are, and panics at one
-// that is not, where nobody can recover it.
+// CheckSnapshot says whether every page of the snapshot at path is whole. etcd takes them as they are, and panics at
+// one that is not, where nobody can recover it.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +56,8 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Every key and value is read here first: Check runs apart, where an address that leads nowhere ends the process.
+		// Every key and value is read here first: Check runs apart, where an address that leads nowhere ends the
+		// process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {
@@ -74,7 +75,8 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// view reads a snapshot. bbolt trusts what it reads, so that a damaged page is a panic, or an address outside of the file; both are errors here.
+// view reads a snapshot. bbolt trusts what it reads, so that a damaged page is a panic, or an address outside of the
+// file; both are errors here.
 func view(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

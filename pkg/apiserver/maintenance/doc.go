@@ -6,15 +6,15 @@
 //
 // It promises:
 //
-//	M1. What etcd does not need any more is given back to the disk, one member at a time and only where it is more than
-//	    half of what a member takes.
+//	M1. What etcd does not need any more is given back to the disk, one member at a time and only where it is more
+//	    than half of what a member takes.
 //	M2. An etcd that refuses writes for want of space is said so to everybody who writes, with the next step. Reads go
 //	    on. History is compacted, members are defragmented and the alarm is taken back without anybody asking; if what
 //	    is alive does not fit, the log says so instead.
 //	M3. A store that cannot carry out the transactions everything rests on is refused at the start, by name.
 //	M4. Nothing that is alive is touched: it compacts history and never deletes.
-//	M5. A write that etcd leaves without an answer ends within five seconds, as one whose outcome is not known (504), never
-//	    as one that failed.
+//	M5. A write that etcd leaves without an answer ends within five seconds, as one whose outcome is not known
+//	    (504), never as one that failed.
 //	M6. A store that was put back from a snapshot without raising what was handed out is refused at the start.
 //
 // It does not know what is stored. Compaction day by day is upstream's compactor in the API server, which keeps five

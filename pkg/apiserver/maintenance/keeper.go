@@ -33,13 +33,13 @@ const (
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is what a defragmentation must be worth: a small store is not stopped for its kilobytes.
 	minReclaim = 64 << 20
-	// againAfter is for how long a member is not defragmented again, in seconds of etcd's own time. etcd writes into what
-	// is free in its file, so only a file that comes near the quota needs it.
+	// againAfter is for how long a member is not defragmented again, in seconds of etcd's own time. etcd writes into
+	// what is free in its file, so only a file that comes near the quota needs it.
 	againAfter = 6 * 3600
 	// usualQuota is taken for that of a member that does not tell it (before 3.6); it is etcd's own.
 	usualQuota = 2 << 30
-	// keepHistory is how old history is that is compacted for the octets it takes: watches that were cut off go on where
-	// they stopped.
+	// keepHistory is how old history is that is compacted for the octets it takes: watches that were cut off go on
+	// where they stopped.
 	keepHistory = time.Minute
 	// lockSeconds is how long a server that died keeps others from defragmenting.
 	lockSeconds = 240

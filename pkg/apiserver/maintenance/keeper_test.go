@@ -256,7 +256,8 @@ func TestKeeper_leavesShortHistory(t *testing.T) {
 	}
 }
 
-// countFree waits until etcd counts what a compaction freed. Pages that a reader may have seen are counted by a later write.
+// countFree waits until etcd counts what a compaction freed. Pages that a reader may have seen are counted by a later
+// write.
 func countFree(t *testing.T, client *clientv3.Client, endpoint string) {
 	t.Helper()
 	store.Eventually(t, "etcd counts what is free", func() bool {

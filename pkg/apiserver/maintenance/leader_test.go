@@ -73,8 +73,9 @@ func three(t *testing.T, quota int64) (endpoints []string) {
 	return endpoints
 }
 
-// Ledger A13: of three embedded members each is known to its own server alone. The server of the one that leads has another member
-// lead before it defragments its own; the others just defragment. Writes pass all the while, by a member that is not stopped.
+// Ledger A13: of three embedded members each is known to its own server alone. The server of the one that leads has
+// another member lead before it defragments its own; the others just defragment. Writes pass all the while, by a
+// member that is not stopped.
 func TestKeeper_handsOverBeforeTheLeaderIsDefragmented(t *testing.T) {
 	notUnderRace(t)
 	var asked []string // by the server that looks

@@ -13,8 +13,8 @@ import (
 )
 
 // Probe asks etcd for a transaction of the kind that every write is: several comparisons and several operations, of
-// which none writes here (M3). Stores that speak etcd's protocol for Kubernetes alone, kine among them, refuse it. And it
-// refuses a store that was restored as it was (M6), for which the first server writes one key (Began).
+// which none writes here (M3). Stores that speak etcd's protocol for Kubernetes alone, kine among them, refuse it.
+// And it refuses a store that was restored as it was (M6), for which the first server writes one key (Began).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).

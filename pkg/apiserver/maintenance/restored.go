@@ -27,8 +27,8 @@ func Began(prefix string) string { return prefix + "/maintenance/began" }
 
 // refuseRestored refuses a store that was put back from a snapshot as it was (M6): nothing in it remembers what was
 // handed out since, but its log does not have what it holds. Each revision takes an entry of the log of its own, so a
-// store that grew has no more revisions than entries; one that was put back has them at once, and a log that begins anew.
-// A copy of the data directory of a member has its log too, and is not noticed.
+// store that grew has no more revisions than entries; one that was put back has them at once, and a log that begins
+// anew. A copy of the data directory of a member has its log too, and is not noticed.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {

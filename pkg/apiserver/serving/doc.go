@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package serving makes, keeps and renews the certificate an aggregated API server serves with, and tells
-// kube-apiserver whom to trust for it: a certificate authority and a leaf in one Secret, the authorities to trust in the
-// APIService's caBundle.
+// kube-apiserver whom to trust for it: a certificate authority and a leaf in one Secret, the authorities to trust in
+// the APIService's caBundle.
 //
 // It promises:
 //
-//	C1. All replicas serve the leaf of the Secret: whoever writes it compares the resourceVersion, who loses takes over
-//	    what the winner wrote.
-//	C2. A leaf of an authority that kube-apiserver did not trust so far is served once caBundle has named that authority
-//	    for a while; until then the leaf before it is, and both authorities stand in caBundle.
+//	C1. All replicas serve the leaf of the Secret: whoever writes it compares the resourceVersion, who loses takes
+//	    over what the winner wrote.
+//	C2. A leaf of an authority that kube-apiserver did not trust so far is served once caBundle has named that
+//	    authority for a while; until then the leaf before it is, and both authorities stand in caBundle.
 //	C3. caBundle is never put back to an older state of the Secret, whatever replicas race.
 //	C4. A leaf and an authority are renewed when two thirds of their life are over. A Secret that was deleted is made
 //	    anew, with a new authority.

@@ -78,8 +78,9 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Provider gives the generic API server the leaf to serve (options.GeneratableKeyCert.GeneratedCert takes it). The server
-// runs it and hears of every change; call RunOnce before, so that a server without a certificate does not start.
+// Provider gives the generic API server the leaf to serve (options.GeneratableKeyCert.GeneratedCert takes it). The
+// server runs it and hears of every change; call RunOnce before, so that a server without a certificate does not
+// start.
 type Provider struct {
 	config Config
 	clock  clock.Clock
@@ -177,9 +178,9 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// look is one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the APIService: if
-// the APIService is still at that resourceVersion when caBundle is written, then nobody wrote a caBundle from a later
-// state of the Secret in between.
+// look is one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the
+// APIService: if the APIService is still at that resourceVersion when caBundle is written, then nobody wrote a
+// caBundle from a later state of the Secret in between.
 func (p *Provider) look(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()

@@ -565,7 +565,8 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Upstream's secure serving follows without a restart: the listener it is given sees the new leaf on the next connection.
+// Upstream's secure serving follows without a restart: the listener it is given sees the new leaf on the next
+// connection.
 func TestSecureServing_followsARenewal(t *testing.T) {
 	c := newCluster(t)
 	c.register()

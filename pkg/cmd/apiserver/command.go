@@ -30,7 +30,8 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
     --tls-cert-file tls.crt --tls-private-key-file tls.key
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig`,
 		Args: cobra.NoArgs,
-		// A server's log is for operators and says what happens, where the other sub-commands are quiet; --v is upstream's.
+		// A server's log is for operators and says what happens, where the other sub-commands are quiet; --v is
+		// upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)

@@ -21,8 +21,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ledger A20: where a newer version raises the store's least reader, the older servers answer no requests any more and keep their
-// members of etcd: without them the newer program has no majority to migrate with. One that is started again does the same.
+// ledger A20: where a newer version raises the store's least reader, the older servers answer no requests any more
+// and keep their members of etcd: without them the newer program has no majority to migrate with. One that is started
+// again does the same.
 func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	k := newKube(t)
 	names := []string{"a", "b", "c"}

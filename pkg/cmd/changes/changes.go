@@ -24,7 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 )
 
-// pause is the time between the end of a watch and the next: a server that ends each at once is not asked without a pause.
+// pause is the time between the end of a watch and the next: a server that ends each at once is not asked without a
+// pause.
 const pause = time.Second
 
 // Options are the flags.
@@ -82,7 +83,8 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 	return nil
 }
 
-// follow asks again after the last serial that was printed when the server ends a watch, which each server does after a while.
+// follow asks again after the last serial that was printed when the server ends a watch, which each server does after
+// a while.
 func (o *Options) follow(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)
@@ -106,8 +108,8 @@ func (o *Options) follow(ctx context.Context, zone types.NamespacedName, ask fun
 	return nil
 }
 
-// print prints the events of one watch, and notes the serial of each. The end of the stream, however it comes, is no error: the next
-// request shows whether the server answers.
+// print prints the events of one watch, and notes the serial of each. The end of the stream, however it comes, is no
+// error: the next request shows whether the server answers.
 func (o *Options) print(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
 	for {

@@ -108,7 +108,8 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 		Providers: delivering.Providers(delivering.Transfer{Members: members, Views: set, Client: client}),
 		Secrets:   delivering.ClusterSecrets{Client: w.cluster.CoreV1()}, Namespaces: theirs.Core().V1().Namespaces(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Metrics: measured, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
-		// Who led before let go of the Lease when nothing was under way, or has not renewed it for longer than a call takes.
+		// Who led before let go of the Lease when nothing was under way, or has not renewed it for longer than a call
+		// takes.
 		Alone: true, Lease: c.LeaseDuration, HealthInterval: c.HealthCheckInterval, Backoff: c.Backoff(),
 	})
 	if err != nil {
@@ -134,8 +135,8 @@ func trimNamespace(object any) (any, error) {
 	return object, nil
 }
 
-// lead waits for the Lease and works while it has it. The Lease is let go of when the work has ended, not when it is told
-// to: until then another would find calls of ours on their way.
+// lead waits for the Lease and works while it has it. The Lease is let go of when the work has ended, not when it is
+// told to: until then another would find calls of ours on their way.
 func (w *worker) lead(running, outlasting context.Context) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -145,8 +146,8 @@ func (w *worker) lead(running, outlasting context.Context) error {
 			LeaseMeta: metav1.ObjectMeta{Namespace: w.Lease.Namespace, Name: w.Lease.Name}, Client: w.cluster.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: w.identity},
 		},
-		// Who cannot renew stops after half of the Lease, and its last call to a provider ends within the other half: who
-		// leads next finds nothing of it on its way.
+		// Who cannot renew stops after half of the Lease, and its last call to a provider ends within the other half:
+		// who leads next finds nothing of it on its way.
 		LeaseDuration: w.LeaseDuration, RenewDeadline: w.LeaseDuration / 2, RetryPeriod: w.LeaseDuration / 5, ReleaseOnCancel: true, Name: class.FieldManager,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {

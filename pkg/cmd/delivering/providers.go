@@ -132,7 +132,8 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 	return provider, target, nil
 }
 
-// WebhookConfig is what a class with a webhook says. Errors are *delivery.Error; those of secret are returned as they are.
+// WebhookConfig is what a class with a webhook says. Errors are *delivery.Error; those of secret are returned as they
+// are.
 func WebhookConfig(of *v1alpha1.DNSClass, secret class.GetSecret) (webhook.Config, error) {
 	block := of.Spec.Webhook
 	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses, SkipApexNS: block.ApexNS == v1alpha1.ApexNSSkip}

@@ -35,7 +35,8 @@ func (s ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[st
 	return secret.Data, nil
 }
 
-// DirectorySecrets are files NAMESPACE/NAME/KEY below a directory, as a volume of a Secret has them. The empty one has none.
+// DirectorySecrets are files NAMESPACE/NAME/KEY below a directory, as a volume of a Secret has them. The empty one
+// has none.
 type DirectorySecrets string
 
 var _ class.Secrets = DirectorySecrets("")

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsserving holds the flags by which a sub-command is told what its hidden primary serves, where and to whom, and
-// the metrics of what it did.
+// Package dnsserving holds the flags by which a sub-command is told what its hidden primary serves, where and to
+// whom, and the metrics of what it did.
 //
 // It promises:
 //

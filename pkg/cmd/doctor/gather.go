@@ -79,7 +79,8 @@ type facts struct {
 
 	lease    *coordinationv1.Lease // of the controller
 	leaseErr error
-	// classes are all there are; undecided counts the Zones and Records of which nothing says whether they are delivered.
+	// classes are all there are; undecided counts the Zones and Records of which nothing says whether they are
+	// delivered.
 	classes, undecided int
 
 	held       []heldZone
@@ -282,8 +283,9 @@ func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []r
 	return namespaced.Items, cluster.Items, nil
 }
 
-// objects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are held, which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by our own
-// judgement: a server of an older version has another.
+// objects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are held,
+// which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by our
+// own judgement: a server of an older version has another.
 func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 	var found law.Outdated
 	if err := inPages(func(o metav1.ListOptions) (string, error) {

@@ -128,7 +128,8 @@ func TestGather_stopsWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-// S5.9: doctor lists the Records that are refused since an upgrade, before and after their zones have released them, also beside a server of the earlier version.
+// S5.9: doctor lists the Records that are refused since an upgrade, before and after their zones have released them,
+// also beside a server of the earlier version.
 func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 	const released = "bad-one"
 	client, registrations, _ := server(t, readyz)

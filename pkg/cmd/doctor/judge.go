@@ -28,7 +28,8 @@ import (
 // automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expiring is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third left.
+// expiring is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third
+// left.
 const expiring = 14 * 24 * time.Hour
 
 // formatCheck is what fails in /readyz of a server that the store has outgrown (pkg/cmd/apiserver).
@@ -348,8 +349,9 @@ func (f *facts) judgePermissions() Finding {
 	return ok(check, f.account+" has what it needs")
 }
 
-// judgeEstablish lists the Roles and ClusterRoles that give the right to make a zone that no other encloses, as it is now (create of zones/establish) and
-// as it was (the verb establish on zones, which a Role that has all verbs on zones gave unasked); semantics S3.2.
+// judgeEstablish lists the Roles and ClusterRoles that give the right to make a zone that no other encloses, as it is
+// now (create of zones/establish) and as it was (the verb establish on zones, which a Role that has all verbs on
+// zones gave unasked); semantics S3.2.
 func (f *facts) judgeEstablish() Finding {
 	const check = "establish"
 	if f.rolesErr != nil {
@@ -461,7 +463,8 @@ func (f *facts) judgeReady() Finding {
 	return warn(check, "no server could be asked: the Service has no endpoint and no pod runs", "see service, endpoints and pods")
 }
 
-// judgeEtcd reads /healthz?verbose, which has what a server knows of etcd's alarms. A ready server may say of one: reading goes on.
+// judgeEtcd reads /healthz?verbose, which has what a server knows of etcd's alarms. A ready server may say of one:
+// reading goes on.
 func (f *facts) judgeEtcd() Finding {
 	const check = "etcd"
 	said := map[string][]string{}
@@ -524,8 +527,8 @@ func (f *facts) judgeAnswer() Finding {
 // late is how much later than its Lease says a controller may renew it: our clock is not its.
 const late = time.Minute
 
-// judgeController says whether a controller works, by its Lease. Without one nothing is delivered, and a Zone or Record whose Ready the server cannot
-// tell alone stays Unknown (S6.7).
+// judgeController says whether a controller works, by its Lease. Without one nothing is delivered, and a Zone or
+// Record whose Ready the server cannot tell alone stays Unknown (S6.7).
 func (f *facts) judgeController(now time.Time) Finding {
 	const check = "controller"
 	namespace, _, _ := f.at()

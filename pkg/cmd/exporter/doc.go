@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exporter writes a zone out, from the command line: as the zone file that name servers load, or as the manifests
-// it is made of.
+// Package exporter writes a zone out, from the command line: as the zone file that name servers load, or as the
+// manifests it is made of.
 //
 // It promises:
 //

@@ -174,7 +174,8 @@ func listRecords(ctx context.Context, client versioned.Interface, namespace stri
 // asWritten is what somebody wrote of an object's metadata.
 func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := metav1.ObjectMeta{Namespace: metadata.Namespace, Name: metadata.Name, Labels: metadata.Labels, Annotations: metadata.Annotations}
-	// The server's word (S3.8), the mark of a file that was loaded into another server, and a copy of the object itself.
+	// The server's word (S3.8), the mark of a file that was loaded into another server, and a copy of the object
+	// itself.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")

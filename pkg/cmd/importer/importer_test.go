@@ -294,8 +294,8 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	}
 }
 
-// M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not load
-// is said; it is the matter of an import that makes the zone.
+// M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not
+// load is said; it is the matter of an import that makes the zone.
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	s := start(t)
 	s.makeZone("platform", "example-org", organisation())
@@ -325,7 +325,8 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	}
 }
 
-// A directory is what up --load takes from it: its manifests, of zones and their records, and its zone files where --zone says what takes them.
+// A directory is what up --load takes from it: its manifests, of zones and their records, and its zone files where
+// --zone says what takes them.
 func TestImport_takesADirectory(t *testing.T) {
 	s := start(t)
 	dir := filepath.Join(t.TempDir(), "team")
@@ -427,7 +428,8 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	}
 }
 
-// A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through, or --allow-deletions does.
+// A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through, or
+// --allow-deletions does.
 func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	s := start(t)
 	var text strings.Builder
@@ -500,7 +502,8 @@ func TestImport_letsThroughWhatAnEarlierRunRemoved_S7_5(t *testing.T) {
 	}
 }
 
-// A zone without spec.nameServers has those of its file as a Record. The same file puts that Record back, also without --create-zone.
+// A zone without spec.nameServers has those of its file as a Record. The same file puts that Record back, also
+// without --create-zone.
 func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	s := start(t)
 	path := write(t, "t.zone", fullOf("a A 192.0.2.2\n"))

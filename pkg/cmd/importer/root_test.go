@@ -14,8 +14,8 @@ import (
 
 const rootZone = "../../../test/testdata/root-2018031200.zone"
 
-// root is the root zone with its number of objects, which are RRsets and the Zone for the SOA, and of entries. In the short form
-// it is the apex, the top-level domains from aaa to ac, and the addresses of their name servers.
+// root is the root zone with its number of objects, which are RRsets and the Zone for the SOA, and of entries. In the
+// short form it is the apex, the top-level domains from aaa to ac, and the addresses of their name servers.
 func root(t *testing.T) (text string, objects, entries int) {
 	t.Helper()
 	all, err := os.ReadFile(rootZone)

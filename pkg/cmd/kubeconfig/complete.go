@@ -24,8 +24,8 @@ const (
 	completionLimit = 500
 )
 
-// CompleteZone has a shell complete the argument ZONE, and -n with the namespaces that have zones. Where the server does not answer in
-// time, or may not be asked, a shell has nothing to offer.
+// CompleteZone has a shell complete the argument ZONE, and -n with the namespaces that have zones. Where the server
+// does not answer in time, or may not be asked, a shell has nothing to offer.
 func (o *Options) CompleteZone(command *cobra.Command) error {
 	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(arguments) > 0 {
@@ -36,7 +36,8 @@ func (o *Options) CompleteZone(command *cobra.Command) error {
 	return o.completeNamespace(command)
 }
 
-// CompleteZoneFlag does the same for a flag that names a zone, and leaves the arguments as they are: files, where nothing else is said of them.
+// CompleteZoneFlag does the same for a flag that names a zone, and leaves the arguments as they are: files, where
+// nothing else is said of them.
 func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
 	if err := command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return o.zones(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp

@@ -58,8 +58,8 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 	return types.NamespacedName{Namespace: before, Name: after}, nil
 }
 
-// ForZone is a client and the zone that an argument names: NAMESPACE/NAME, or NAME in the namespace of Client. What the server
-// says of reading is not printed: the output may be the terminal.
+// ForZone is a client and the zone that an argument names: NAMESPACE/NAME, or NAME in the namespace of Client. What
+// the server says of reading is not printed: the output may be the terminal.
 func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.Client()
 	if err != nil {

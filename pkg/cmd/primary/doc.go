@@ -6,8 +6,8 @@
 //
 // It promises:
 //
-//  1. It answers no question and sends no NOTIFY before every zone and every class is in: a secondary that asks too early
-//     would be told that a zone is not there.
+//  1. It answers no question and sends no NOTIFY before every zone and every class is in: a secondary that asks too
+//     early would be told that a zone is not there.
 //  2. It goes on with what it has while the API is away.
 //  3. Told to stop, it is not ready from then on, lets transfers end, and only then lets go of the zones.
 //  4. /livez says that the process runs, /readyz that it serves, or what is missing; both need no credentials. /metrics

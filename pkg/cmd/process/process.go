@@ -113,8 +113,8 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// explain says what it waits for until the work begins: why the API does not answer, once for each reason, for informers
-// go on without a word where nobody listens; then which zones are missing.
+// explain says what it waits for until the work begins: why the API does not answer, once for each reason, for
+// informers go on without a word where nobody listens; then which zones are missing.
 func (p *Process) explain(ctx context.Context) {
 	var said string
 	for answers := false; ; {

@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController delivers what the server stores, from the server's own views, and has the primary serve the classes that
-// it does it by. There is one process, so nobody is to be elected.
+// startController delivers what the server stores, from the server's own views, and has the primary serve the classes
+// that it does it by. There is one process, so nobody is to be elected.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set, dns *primary.Primary) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
 	if err != nil {

@@ -210,7 +210,8 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// viewsPatience is how long ready waits for what was loaded to be served; consequences that take longer are carried out behind it.
+// viewsPatience is how long ready waits for what was loaded to be served; consequences that take longer are carried
+// out behind it.
 const viewsPatience = 10 * time.Second
 
 // waitForLoaded returns when the views have what was loaded: who reads ready asks for it.

@@ -24,9 +24,9 @@ import (
 // byDelivery says that a line is what the controller found, and nobody was asked now.
 const byDelivery = "delivery"
 
-// delivered adds to those that are asked the servers behind the zone's Deliveries: secondaries of a class by their rows,
-// the server of an rfc2136 class and that of a webhook by the class. Of providers that cannot be asked rows says what the
-// controller has found wrong, and never that they are Current.
+// delivered adds to those that are asked the servers behind the zone's Deliveries: secondaries of a class by their
+// rows, the server of an rfc2136 class and that of a webhook by the class. Of providers that cannot be asked rows
+// says what the controller has found wrong, and never that they are Current.
 func (r *run) delivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -214,8 +214,8 @@ func (h *hooked) change(with func(map[string]protocol.Record)) {
 	with(h.records)
 }
 
-// Found 4: a webhook is asked for each RRset. What it lost or has otherwise shows, beside a record that has no form there, and a
-// server that cannot say, or one that may not be asked, is never said to be current.
+// Found 4: a webhook is asked for each RRset. What it lost or has otherwise shows, beside a record that has no form
+// there, and a server that cannot say, or one that may not be asked, is never said to be current.
 func TestVerify_asksWebhooks(t *testing.T) {
 	a := start(t)
 	server := startHook(t)
@@ -274,8 +274,8 @@ func tamper(t *testing.T, server string) {
 	}
 }
 
-// Each server is asked with the key that its class knows it by. These hand the zone to nobody else: without their keys they
-// are asked for each RRset. No key is printed.
+// Each server is asked with the key that its class knows it by. These hand the zone to nobody else: without their
+// keys they are asked for each RRset. No key is printed.
 func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	secrets := t.TempDir()
 	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })

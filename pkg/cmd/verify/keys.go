@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// keyOf is the key by which a class knows one of its servers, as far as whoever asks may read it: a tenant may not, and then
-// the one of --tsig-key-file signs, if any. What a Secret holds goes nowhere else.
+// keyOf is the key by which a class knows one of its servers, as far as whoever asks may read it: a tenant may not,
+// and then the one of --tsig-key-file signs, if any. What a Secret holds goes nowhere else.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil

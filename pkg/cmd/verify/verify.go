@@ -85,15 +85,16 @@ type Result struct {
 	// Serial is the one that is delivered, with which servers are compared, and RRsets is how many the zone has at it.
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is the serial of the zone where that is not delivered yet, and NotDelivered the reason of its condition Settled.
+	// Newest is the serial of the zone where that is not delivered yet, and NotDelivered the reason of its condition
+	// Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares the zone that text names, NAMESPACE/NAME or NAME. The error is ErrDifferent where something differs, and ErrUnanswered
-// where nothing does but a server could not be compared.
+// Run compares the zone that text names, NAMESPACE/NAME or NAME. The error is ErrDifferent where something differs,
+// and ErrUnanswered where nothing does but a server could not be compared.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	if o.Output != formatText && o.Output != formatJSON {
 		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
@@ -256,7 +257,8 @@ type delivered struct {
 	why    string
 }
 
-// truth is what is delivered of the zone now: what it contains, and while it is not settled what it had at settledSerial (S7.2, S7.5).
+// truth is what is delivered of the zone now: what it contains, and while it is not settled what it had at
+// settledSerial (S7.2, S7.5).
 func (r *run) truth(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id, nil)
 	if err != nil {

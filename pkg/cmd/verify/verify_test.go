@@ -151,8 +151,8 @@ func knot(t *testing.T, text string, key *rig.TSIGKey) string {
 	return server.Addr.String()
 }
 
-// With real BIND and Knot: equal; behind, with what is missing; with a foreign RRset and another TTL; without the right to
-// transfer; not there.
+// With real BIND and Knot: equal; behind, with what is missing; with a foreign RRset and another TTL; without the
+// right to transfer; not there.
 func TestVerify_saysWhereEachServerStands(t *testing.T) {
 	a := start(t)
 	text := a.text()

@@ -53,8 +53,8 @@ type Options struct {
 	Check, ReloadWith []string
 }
 
-// NewOptions has the defaults. The check is as strict as named is when it loads a primary's zone, and asks nobody for the
-// addresses of hosts outside.
+// NewOptions has the defaults. The check is as strict as named is when it loads a primary's zone, and asks nobody for
+// the addresses of hosts outside.
 func NewOptions() *Options {
 	return &Options{Listen: ":7100", Algorithm: string(protocol.SHA256), Check: []string{"named-checkzone", "-i", "local", "-k", "fail"}, ReloadWith: []string{"rndc", "reload"}}
 }

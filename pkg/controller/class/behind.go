@@ -21,8 +21,8 @@ type sighting struct {
 	accepted string
 }
 
-// aheadOf is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose answers were
-// signed, and that a class in force lists (S6.6). What a Delivery says was asked by another.
+// aheadOf is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose answers
+// were signed, and that a class in force lists (S6.6). What a Delivery says was asked by another.
 func (c *Controller) aheadOf(zone *v1alpha1.Zone, force inForce) (sighting, bool) {
 	furthest := sighting{accepted: zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
 	c.mu.Lock()

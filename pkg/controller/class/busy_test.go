@@ -51,8 +51,8 @@ func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: a zone whose namespace has no budget left is looked at again after the time that the server said. Meanwhile the worker
-// looks at others, and the Records of that namespace are not all tried.
+// S9.2: a zone whose namespace has no budget left is looked at again after the time that the server said. Meanwhile
+// the worker looks at others, and the Records of that namespace are not all tried.
 func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

@@ -44,7 +44,8 @@ type knownClass struct {
 	uid        types.UID
 	generation int64
 	missing    bool
-	// secrets are what its provider was made with, by namespace/name; digests of what they held, or why they were not read.
+	// secrets are what its provider was made with, by namespace/name; digests of what they held, or why they were not
+	// read.
 	secrets map[string]string
 	err     *delivery.Error
 	// spec is what the Loop was told.
@@ -159,8 +160,8 @@ func (c *Controller) lookAgain(class string) {
 	}
 }
 
-// driftInterval is how often each zone is compared, or its secondaries are asked whether they still have what they confirmed:
-// as the class says, and less often where that would be more than half of what the class may be asked for.
+// driftInterval is how often each zone is compared, or its secondaries are asked whether they still have what they
+// confirmed: as the class says, and less often where that would be more than half of what the class may be asked for.
 func (c *Controller) driftInterval(of *v1alpha1.DNSClass) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.Transfer != nil {
@@ -302,8 +303,8 @@ func (c *Controller) checkHealth(ctx context.Context) {
 	}
 }
 
-// check asks for the health of a class in the background and has it written down. What a delivery has shown since the last time
-// needs no asking.
+// check asks for the health of a class in the background and has it written down. What a delivery has shown since the
+// last time needs no asking.
 func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -332,7 +333,8 @@ func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 	})
 }
 
-// found takes down what a class was found to be by a check that began then, unless a delivery has shown since what works.
+// found takes down what a class was found to be by a check that began then, unless a delivery has shown since what
+// works.
 func (c *Controller) found(known *knownClass, began time.Time, err error) {
 	if known == nil {
 		return
@@ -358,8 +360,8 @@ func (c *Controller) delivers(of *v1alpha1.DNSClass) bool {
 	})
 }
 
-// learn takes a delivery for a health check: one that the provider confirmed proves that it lets us in, and one that fails for
-// the whole class that the class does not work. What is known already is not written again.
+// learn takes a delivery for a health check: one that the provider confirmed proves that it lets us in, and one that
+// fails for the whole class that the class does not work. What is known already is not written again.
 func (c *Controller) learn(event delivery.Event) {
 	var health error
 	switch {

@@ -33,8 +33,10 @@ import (
 // FieldManager is the name under which status and finalizers are written.
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class); it is told with an error too, where it is
-// known: a class that is redirected has nothing there, whatever else is wrong with it. What secret returned is what the provider works with: it is made anew when one of those Secrets changes. Errors are
+// NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class); it
+// is told with an error too, where it is known: a class that is redirected has nothing there, whatever else is wrong
+// with it. What secret returned is what the provider works with: it is made anew when one of those Secrets changes.
+// Errors are
 // *delivery.Error; those of secret are returned as they are.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
@@ -72,7 +74,8 @@ type Config struct {
 	// Providers by the name of their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
-	// Namespaces says which labels namespaces have and which are going. Nil: a server without a cluster, where each has its name alone.
+	// Namespaces says which labels namespaces have and which are going. Nil: a server without a cluster, where each
+	// has its name alone.
 	Namespaces coreinformers.NamespaceInformer
 	// Events takes what people should see beside status. Nil: it is logged.
 	Events events.EventRecorder
@@ -128,7 +131,8 @@ type Controller struct {
 	failures map[delivery.Key]map[delivery.RRsetKey]*delivery.Error
 	// failedWhole are the deliveries of which the last attempt failed for more than RRsets that it was refused.
 	failedWhole map[delivery.Key]bool
-	// standings is what Records were told of last, by their zone's UID; unsaid are the zones of which not all Records were told.
+	// standings is what Records were told of last, by their zone's UID; unsaid are the zones of which not all Records
+	// were told.
 	standings map[string]*standing
 	unsaid    map[string]bool
 	// mass and wrong bound what is told to many Records (massRate, wrongRate).
@@ -320,7 +324,8 @@ func (c *Controller) zoneHeard(before, after any) {
 	}
 }
 
-// look has a zone looked at, and with one of the default view those of its name in others: which classes they have depends on its (S1.8).
+// look has a zone looked at, and with one of the default view those of its name in others: which classes they have
+// depends on its (S1.8).
 func (c *Controller) look(zone *v1alpha1.Zone) {
 	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -378,8 +383,8 @@ func (c *Controller) deliveryHeard(before, after any) {
 	}
 }
 
-// hold tells the Loop of a Delivery of a Zone that is there: one whose Zone is gone keeps no name. Of two the earlier has it, as primaries see it
-// (transferclass).
+// hold tells the Loop of a Delivery of a Zone that is there: one whose Zone is gone keeps no name. Of two the earlier
+// has it, as primaries see it (transferclass).
 func (c *Controller) hold(one *v1alpha1.Delivery) {
 	if state, err := stateOf(one); err == nil {
 		c.loop.Hold(keyOf(one), one.CreationTimestamp.Time, string(one.UID), state)

@@ -1,20 +1,21 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class delivers Zones by their DNSClasses: it tells a delivery.Loop which classes and zones there are, keeps the
-// Loop's states in Delivery objects, and says of Zones, Records and classes how far they are.
+// Package class delivers Zones by their DNSClasses: it tells a delivery.Loop which classes and zones there are, keeps
+// the Loop's states in Delivery objects, and says of Zones, Records and classes how far they are.
 //
-// It promises: (1) The classes in force are those that the zone names, else the default ones; a class that is not for the
-// zone's namespace is not in force, however the reference came to be. (2) A state is written under the resourceVersion it
-// was read at, so of two workers one writes and the other learns that it is late (F22). (3) Before anything is written
-// outside, finalizers hold the Zone and the class; they go when the Loop has let go (S8.2). (4) A Record is Ready while
-// every class in force has confirmed a serial at or after its own, where it delivers now, and says else what it waits for
-// (S6.7). It is written once for each change of its own; what a change of classes makes of many Records is written at a
-// bounded rate. Where nothing changes nothing is written but what the health checks found. (5) Secrets are read by name, never listed; what
-// changes in one is a reason to try again at once.
+// It promises: (1) The classes in force are those that the zone names, else the default ones; a class that is not for
+// the zone's namespace is not in force, however the reference came to be. (2) A state is written under the
+// resourceVersion it was read at, so of two workers one writes and the other learns that it is late (F22). (3) Before
+// anything is written outside, finalizers hold the Zone and the class; they go when the Loop has let go (S8.2). (4) A
+// Record is Ready while every class in force has confirmed a serial at or after its own, where it delivers now, and
+// says else what it waits for (S6.7). It is written once for each change of its own; what a change of classes makes
+// of many Records is written at a bounded rate. Where nothing changes nothing is written but what the health checks
+// found. (5) Secrets are read by name, never listed; what changes in one is a reason to try again at once.
 //
 // It does not know providers: they come in by the name of their block in a DNSClass. Nor does it know who leads: Run is
 // called by one that does.
 //
-// Read controller.go first, then zone.go and standing.go; store.go and state.go for Deliveries, classes.go for DNSClasses.
+// Read controller.go first, then zone.go and standing.go; store.go and state.go for Deliveries, classes.go for
+// DNSClasses.
 package class

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// frozen is the Ready of a zone that cannot be proven, whatever else is to be said of it. What exactly is damaged may be a
-// Record of others (S1.7): that is for the log and fsck.
+// frozen is the Ready of a zone that cannot be proven, whatever else is to be said of it. What exactly is damaged may
+// be a Record of others (S1.7): that is for the log and fsck.
 var frozen = judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 	"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
 

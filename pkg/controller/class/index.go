@@ -14,7 +14,8 @@ import (
 
 // Indexes of the informers.
 const (
-	// byUID is of Zones by their own UID, of Deliveries by their zone's, and of those Records by their zone's that are not Ready.
+	// byUID is of Zones by their own UID, of Deliveries by their zone's, and of those Records by their zone's that
+	// are not Ready.
 	byUID = "uid"
 	// byZone is of Records by their zone's UID.
 	byZone  = "zone"
@@ -54,7 +55,8 @@ func pendingInZone(object any) ([]string, error) {
 	return nil, nil
 }
 
-// isPending: it is part of a zone and not said to be delivered, or not of the present generation, as kubectl wait looks at it.
+// isPending: it is part of a zone and not said to be delivered, or not of the present generation, as kubectl wait
+// looks at it.
 func isPending(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return false

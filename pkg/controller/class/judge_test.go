@@ -59,7 +59,8 @@ func TestClassesOf(t *testing.T) {
 		{"", "others", "", "", "InvalidConfiguration", "", "others"},
 		{"", "going", "", "", "DNSClassNotFound", "going", "going"},
 		{"", "others none", "", "none", "InvalidConfiguration", "others", "others"},
-		// S1.8: a class delivers the default view, or those that it names; what the zone of the default view has, it has alone.
+		// S1.8: a class delivers the default view, or those that it names; what the zone of the default view has, it
+		// has alone.
 		{"inside", "", "", "inside", "", "usual", "usual"},
 		{"outside", "", "", "", "", "usual", "usual"},
 		{"inside", "usual views", "", "views", "InvalidConfiguration", "usual views", "usual"},
@@ -167,8 +168,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap (RFC 1982). Else it says why, where
-// that is known.
+// S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap
+// (RFC 1982). Else it says why, where that is known.
 func TestRecordJudgement(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
 	down := judgement{metav1.ConditionFalse, string(delivery.ReasonServerUnreachable), "down"}
@@ -255,7 +256,8 @@ func judgeBy(t *testing.T, state delivery.State) judgement {
 	return c.judge(zone, inForce{classes: []string{"outside"}})
 }
 
-// What a provider or its client said stays with the operators of the class: a tenant's Zone names the class and what to do (attack 81).
+// What a provider or its client said stays with the operators of the class: a tenant's Zone names the class and what
+// to do (attack 81).
 func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{
@@ -277,8 +279,8 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	}
 }
 
-// S6.7, attack 8: of more refused RRsets than a Delivery lists, those that this process was told of say so, and all other Records
-// are Ready; after a restart, before the provider was asked again, no Record is told anything.
+// S6.7, attack 8: of more refused RRsets than a Delivery lists, those that this process was told of say so, and all
+// other Records are Ready; after a restart, before the provider was asked again, no Record is told anything.
 func TestReady_besideMoreThanIsListed_S6_7(t *testing.T) {
 	zone, force := aZone(), inForce{classes: []string{"a"}}
 	key := delivery.Key{UID: string(zone.UID), Class: "a"}

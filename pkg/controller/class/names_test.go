@@ -28,15 +28,17 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// H7: a class has one zone of a name, whatever their views: of two that had one when the controller began that with the earlier Delivery, though
-// the other one is looked at first and is older; the other one's Zone says what to do, and it is delivered when the first one is renamed.
+// H7: a class has one zone of a name, whatever their views: of two that had one when the controller began that with
+// the earlier Delivery, though the other one is looked at first and is older; the other one's Zone says what to do,
+// and it is delivered when the first one is renamed.
 func TestController_oneZoneOfAName_H7(t *testing.T) { oneZoneOfAName(t, "", 1) }
 
-// S1.8: the zone of the default view has the name in a class of several views, though the other one's Delivery is the earlier one.
+// S1.8: the zone of the default view has the name in a class of several views, though the other one's Delivery is the
+// earlier one.
 func TestController_theDefaultViewHasTheName_S1_8(t *testing.T) { oneZoneOfAName(t, "dev", 0) }
 
-// oneZoneOfAName begins with two Zones of one name that a class delivered: z0 of the default view, and z1 of that view, which has the earlier Delivery.
-// winner is which of them has the name.
+// oneZoneOfAName begins with two Zones of one name that a class delivered: z0 of the default view, and z1 of that
+// view, which has the earlier Delivery. winner is which of them has the name.
 func oneZoneOfAName(t *testing.T, view string, winner int) {
 	loser := 1 - winner
 	address := func(of int) string { return fmt.Sprintf("192.0.2.%d", of) }

@@ -11,8 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are what a tenant is told of a class that does not deliver, by reason. What the provider or its client says has addresses and names of the
-// operators' network in it, and stands in the status of the DNSClass, where the whole class fails, and in the controller's log.
+// faults are what a tenant is told of a class that does not deliver, by reason. What the provider or its client says
+// has addresses and names of the operators' network in it, and stands in the status of the DNSClass, where the whole
+// class fails, and in the controller's log.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server could not do it",
@@ -26,7 +27,8 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// public is what a Zone, a Record or an Event, which tenants read, says of a failure of a class: what is about its own data in full, of the class what to do.
+// public is what a Zone, a Record or an Event, which tenants read, says of a failure of a class: what is about its
+// own data in full, of the class what to do.
 func public(class string, reason delivery.Reason, message string) string {
 	return class + ": " + publicMessage(class, reason, message)
 }
@@ -43,8 +45,8 @@ func publicMessage(class string, reason delivery.Reason, message string) string 
 // whereCause is between the kind of a fault and where the provider's words are.
 const whereCause = "; a cluster admin finds the cause in "
 
-// kindOfFault is what a Record is told of a failure that is not of its own RRset: the class and the kind of fault, and nothing of what another's data or the
-// provider had to do with it.
+// kindOfFault is what a Record is told of a failure that is not of its own RRset: the class and the kind of fault,
+// and nothing of what another's data or the provider had to do with it.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -58,8 +60,9 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return public(class, reason, "")
 }
 
-// fingerprint stands for where a class delivers, in a Delivery, which tenants read: equal where that is the same, and without the address. That of a
-// fingerprint is itself, so that a Delivery of an older version, which has the address, stays confirmed.
+// fingerprint stands for where a class delivers, in a Delivery, which tenants read: equal where that is the same, and
+// without the address. That of a fingerprint is itself, so that a Delivery of an older version, which has the
+// address, stays confirmed.
 func fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {

@@ -203,8 +203,9 @@ func refsOf(names ...string) func(*v1alpha1.Zone) {
 	}
 }
 
-// S6.7: neither a Zone nor a Record is Ready where a class in force does not have what it contains, whatever became of the classes since it was delivered: while
-// the controller runs and when it comes back, and beside a Record that is refused.
+// S6.7: neither a Zone nor a Record is Ready where a class in force does not have what it contains, whatever became
+// of the classes since it was delivered: while the controller runs and when it comes back, and beside a Record that
+// is refused.
 func TestReady_followsTheClasses_S6_7(t *testing.T) {
 	dead := string(delivery.ReasonServerUnreachable)
 	for _, test := range []struct {
@@ -281,8 +282,8 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 	}
 }
 
-// S6.7: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and nothing that the provider said. What a class
-// has confirmed before stays.
+// S6.7: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and
+// nothing that the provider said. What a class has confirmed before stays.
 func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
@@ -312,7 +313,8 @@ func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 	}
 }
 
-// S6.7: where no class is in force, the Records of a zone that is not servable stay as they were written, without a write or an Event for each, and are Ready when it is.
+// S6.7: where no class is in force, the Records of a zone that is not servable stay as they were written, without a
+// write or an Event for each, and are Ready when it is.
 func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -404,7 +406,8 @@ func (r *readiness) many(records int) {
 	}
 }
 
-// S6.7, S7.4: a Record that is wrongly Ready does not wait for one that is to say that it is Stalled; all say so in the end.
+// S6.7, S7.4: a Record that is wrongly Ready does not wait for one that is to say that it is Stalled; all say so in
+// the end.
 func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records, second = 600, 2
@@ -444,7 +447,8 @@ func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
 	})
 }
 
-// S6.7: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a Record that is written meanwhile is told at once.
+// S6.7: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a
+// Record that is written meanwhile is told at once.
 func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records = 5000

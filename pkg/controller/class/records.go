@@ -31,10 +31,11 @@ const (
 	maxZoneMessage = 300
 )
 
-// massRate is how many Records a second are told of what is not an answer to their own change: a class that is gone, moved or out of reach may concern
-// all Records of a zone. At 1 to 2 KB a write that is a sixth of what a namespace may write (S9.2). wrongRate is how many are told that
-// are said to be Ready and are not, which programs act on: most of what a namespace may write, beside the minute's worth that it has at once.
-// massBurst are told at once, and in one look at a zone: the next one sees what became of it meanwhile.
+// massRate is how many Records a second are told of what is not an answer to their own change: a class that is gone,
+// moved or out of reach may concern all Records of a zone. At 1 to 2 KB a write that is a sixth of what a namespace
+// may write (S9.2). wrongRate is how many are told that are said to be Ready and are not, which programs act on: most
+// of what a namespace may write, beside the minute's worth that it has at once. massBurst are told at once, and in
+// one look at a zone: the next one sees what became of it meanwhile.
 const (
 	massRate  = 200
 	wrongRate = 1000
@@ -60,7 +61,8 @@ func (s *saying) wrong() bool {
 	return before != nil && before.Status == metav1.ConditionTrue && s.judgement.status != metav1.ConditionTrue
 }
 
-// answers: it is what the content write of the Record waits for, of which there is one for each. Without a class that write said it already, or the whole zone waited.
+// answers: it is what the content write of the Record waits for, of which there is one for each. Without a class that
+// write said it already, or the whole zone waited.
 func (s *saying) answers() bool {
 	before := s.before()
 	return before != nil && before.Reason == v1alpha1.ReasonPending && s.judgement.reason == v1alpha1.ReasonDelivered
@@ -85,8 +87,9 @@ func (c *Controller) toSay(record *v1alpha1.Record, s *standing) (saying, bool) 
 	return say, !c.isReadied(record, j, stalled != nil)
 }
 
-// syncRecords says of the Records of a zone what its standing makes of them: of all where one may be Ready no more, or for another reason, else of those that
-// are not Ready. All of them are tried, also after an error, but no others of a namespace whose budget is used up. What massRate does not allow is left to the next second.
+// syncRecords says of the Records of a zone what its standing makes of them: of all where one may be Ready no more,
+// or for another reason, else of those that are not Ready. All of them are tried, also after an error, but no others
+// of a namespace whose budget is used up. What massRate does not allow is left to the next second.
 func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force inForce) error {
 	s, uid := c.standing(zone, force), string(zone.UID)
 	c.mu.Lock()
@@ -108,7 +111,8 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 			all = append(all, say)
 		}
 	}
-	// Should there be many, those that are wrong come first, and then those that changed last: their writers wait for them.
+	// Should there be many, those that are wrong come first, and then those that changed last: their writers wait for
+	// them.
 	slices.SortFunc(all, func(one, other saying) int {
 		if one.wrong() != other.wrong() {
 			if one.wrong() {
@@ -212,8 +216,8 @@ func (c *Controller) say(ctx context.Context, say saying) error {
 	return err
 }
 
-// isReadied: it is written already, and its own event is on the way; a serial that was confirmed meanwhile is no reason to
-// write once more (S6.7).
+// isReadied: it is written already, and its own event is on the way; a serial that was confirmed meanwhile is no
+// reason to write once more (S6.7).
 func (c *Controller) isReadied(record *v1alpha1.Record, j judgement, stalled bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,8 +36,8 @@ func logOf(t *testing.T) *bytes.Buffer {
 	return log
 }
 
-// S6.7: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and neither in the
-// Ready of the Record nor in the Delivery, which tenants read.
+// S6.7: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and
+// neither in the Ready of the Record nor in the Delivery, which tenants read.
 func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
@@ -78,7 +78,8 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	}
 }
 
-// What the status sends to the log for is there as an error, which every verbosity shows: the provider's words, and not that they are there.
+// What the status sends to the log for is there as an error, which every verbosity shows: the provider's words, and
+// not that they are there.
 func TestStore_logsWhyAClassFails(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}

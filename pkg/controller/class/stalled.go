@@ -18,7 +18,8 @@ import (
 // stallAfter is how long a reason stands before Stalled says that it waits for a person (S7.4).
 const stallAfter = 2 * time.Minute
 
-// waitsForPerson are the reasons that do not end by themselves. The others are tried again, or follow another object that says more.
+// waitsForPerson are the reasons that do not end by themselves. The others are tried again, or follow another object
+// that says more.
 var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true, v1alpha1.ReasonCNAMEConflict: true,
 	v1alpha1.ReasonLimitExceeded: true, v1alpha1.ReasonNameTooLong: true, v1alpha1.ReasonValidationFailed: true, v1alpha1.ReasonInvalid: true,
@@ -36,8 +37,8 @@ type stood struct {
 	since      time.Time
 }
 
-// stall is the condition Stalled of an object that waits for the reason of a condition, nil for none. It is that of a person once it has stood stallAfter;
-// until then in says when to look again.
+// stall is the condition Stalled of an object that waits for the reason of a condition, nil for none. It is that of a
+// person once it has stood stallAfter; until then in says when to look again.
 func (c *Controller) stall(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) (stalled *metav1.Condition, in time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,8 +53,8 @@ func (r *readiness) stalled(record string) (ofZone, ofRecord string) {
 	return ofZone, ofRecord
 }
 
-// S7.4: what waits for a person is Stalled once the reason has stood two minutes, for that reason and as long as it stands; what is tried again by itself is
-// not. A controller that starts goes on with what is said.
+// S7.4: what waits for a person is Stalled once the reason has stood two minutes, for that reason and as long as it
+// stands; what is tried again by itself is not. A controller that starts goes on with what is said.
 func TestStalled_S7_4(t *testing.T) {
 	for reason, want := range map[delivery.Reason]string{
 		delivery.ReasonSecretNotFound: "True SecretNotFound", delivery.ReasonAuthenticationFailed: "True AuthenticationFailed", delivery.ReasonZoneNotFound: "True ZoneNotFound",
@@ -99,7 +99,8 @@ func TestStalled_S7_4(t *testing.T) {
 	}
 }
 
-// S7.4: so is a Record that was applied before its Zone, and a Zone that cannot be served, which the server says of them.
+// S7.4: so is a Record that was applied before its Zone, and a Zone that cannot be served, which the server says of
+// them.
 func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -130,7 +131,8 @@ func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	})
 }
 
-// S7.4: the health of a class is asked and written again when Stalled is due, and what was found then is not given a new time; while nothing changes, nothing is written.
+// S7.4: the health of a class is asked and written again when Stalled is due, and what was found then is not given a
+// new time; while nothing changes, nothing is written.
 func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)

@@ -17,20 +17,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// standing is what the classes in force have of a zone. It is all that the Ready of its Records rests on (S6.7), so a Record changes with it and not
-// with its own content alone.
+// standing is what the classes in force have of a zone. It is all that the Ready of its Records rests on (S6.7), so a
+// Record changes with it and not with its own content alone.
 type standing struct {
 	classes []classStanding
-	// fault is what every Record of the zone is told, whatever the classes have; the zero judgement: nothing. silent: no Record is told anything.
+	// fault is what every Record of the zone is told, whatever the classes have; the zero judgement: nothing. silent:
+	// no Record is told anything.
 	fault  judgement
 	silent bool
 	// confirmed is what a Record is told that every class has.
 	confirmed judgement
-	// owed are RRsets that a class does not have as they were when it confirmed its serial; nil errors where it is not known why.
+	// owed are RRsets that a class does not have as they were when it confirmed its serial; nil errors where it is
+	// not known why.
 	owed map[delivery.RRsetKey]*delivery.Error
 	// unlisted: more are owed than are listed.
 	unlisted bool
-	// held is what a Record is told that the zone took in after settled; the zero judgement where no mass deletion holds the zone (S7.5).
+	// held is what a Record is told that the zone took in after settled; the zero judgement where no mass deletion
+	// holds the zone (S7.5).
 	held    judgement
 	settled serial.Serial
 }
@@ -45,7 +48,8 @@ type classStanding struct {
 	fault judgement
 }
 
-// has reports whether the class has confirmed a serial at or after one. Where the two cannot be compared (RFC 1982 §3.2) that is not known.
+// has reports whether the class has confirmed a serial at or after one. Where the two cannot be compared (RFC 1982
+// §3.2) that is not known.
 func (s classStanding) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -56,7 +60,8 @@ func (s classStanding) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// takesBack reports whether a Record that was Ready by the standing before may not be so by this one, or is for another reason.
+// takesBack reports whether a Record that was Ready by the standing before may not be so by this one, or is for
+// another reason.
 func (s *standing) takesBack(before *standing) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.reason != before.confirmed.reason {
 		return true
@@ -144,7 +149,8 @@ func (c *Controller) standing(zone *v1alpha1.Zone, force inForce) *standing {
 	return s
 }
 
-// unclassed is the standing of a zone that no class delivers: what it has is Ready when it is settled, once the classes that had it have it no more (S6.7).
+// unclassed is the standing of a zone that no class delivers: what it has is Ready when it is settled, once the
+// classes that had it have it no more (S6.7).
 func (c *Controller) unclassed(zone *v1alpha1.Zone) *standing {
 	if j, remains := c.withdrawing(zone); remains {
 		if j == (judgement{}) {
@@ -176,8 +182,8 @@ func lacking(zone *v1alpha1.Zone) string {
 	return ""
 }
 
-// withdrawing says why a zone that is deleted, or that no class is in force for, is not withdrawn, the zero judgement for nothing; and whether some class has
-// it still.
+// withdrawing says why a zone that is deleted, or that no class is in force for, is not withdrawn, the zero judgement
+// for nothing; and whether some class has it still.
 func (c *Controller) withdrawing(zone *v1alpha1.Zone) (fault judgement, remains bool) {
 	for _, one := range c.deliveriesOf(string(zone.UID)) {
 		if one.Status.FQDN == "" {
@@ -199,7 +205,8 @@ func (c *Controller) withdrawing(zone *v1alpha1.Zone) (fault judgement, remains 
 	return fault, remains
 }
 
-// faultOf is why a class does not confirm the whole of a zone, as a tenant reads it; the zero judgement where it is on its way, or refuses some RRsets alone.
+// faultOf is why a class does not confirm the whole of a zone, as a tenant reads it; the zero judgement where it is
+// on its way, or refuses some RRsets alone.
 func (c *Controller) faultOf(uid, name string, state delivery.State) judgement {
 	c.mu.Lock()
 	whole := state.Failed == 0 || c.failedWhole[delivery.Key{UID: uid, Class: name}]

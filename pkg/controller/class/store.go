@@ -38,8 +38,8 @@ type store struct {
 	seen    map[delivery.Key]seen
 }
 
-// logFailure logs what the Delivery does not say: the provider's words, when they are others than before. An attempt under way has no error
-// yet, so the words are forgotten when the zone is delivered.
+// logFailure logs what the Delivery does not say: the provider's words, when they are others than before. An attempt
+// under way has no error yet, so the words are forgotten when the zone is delivered.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -173,8 +173,8 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 // hold puts the finalizers on Zone and class.
 func (s *store) hold(ctx context.Context, zone *v1alpha1.Zone, name string) error {
 	options := metav1.PatchOptions{FieldManager: FieldManager}
-	// The informer may say that a finalizer is there which was taken away a moment ago: it is put there each time, which
-	// writes nothing where it is.
+	// The informer may say that a finalizer is there which was taken away a moment ago: it is put there each time,
+	// which writes nothing where it is.
 	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options, finalizers); err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
@@ -227,8 +227,8 @@ func (s *store) held(ctx context.Context, namespace, field, value string, of fun
 // finalizers is the subresource by which Zones and DNSClasses are held: the controller has no right on their specs.
 const finalizers = "finalizers"
 
-// finalizerPatch adds or removes ours and leaves those of others alone. A uid or version makes it a 409 where the object is
-// not that one any more.
+// finalizerPatch adds or removes ours and leaves those of others alone. A uid or version makes it a 409 where the
+// object is not that one any more.
 func finalizerPatch(add bool, uid, version string) []byte {
 	metadata := map[string]any{}
 	if add {

@@ -113,8 +113,8 @@ func TestStore_keepsStates(t *testing.T) {
 	}
 }
 
-// S6.7, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault, and of where it delivers a
-// fingerprint; one of an older version, which has both, stays confirmed.
+// S6.7, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault,
+// and of where it delivers a fingerprint; one of an older version, which has both, stays confirmed.
 func TestStore_tellsNoTenantWhereTheClassDelivers_S6_7(t *testing.T) {
 	s, client := newStore(t)
 	state := begun()
@@ -175,7 +175,8 @@ func TestStore_isAFence(t *testing.T) {
 	}
 }
 
-// S8.2: finalizers are there before anything is begun, of nothing that is not, and go with the last delivery; those of others stay.
+// S8.2: finalizers are there before anything is begun, of nothing that is not, and go with the last delivery; those
+// of others stay.
 func TestStore_holdsWhatItBegins(t *testing.T) {
 	s, client := newStore(t)
 	held := func() (zone, class, one bool) {

@@ -34,9 +34,9 @@ type inForce struct {
 	wrong *delivery.Error
 }
 
-// classesOf says which classes are in force for a zone: those that it names, else the default ones. One that does not exist
-// is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces or views, is not, nor is
-// one of those in taken: the zone of this name in the default view has it (S1.8).
+// classesOf says which classes are in force for a zone: those that it names, else the default ones. One that does not
+// exist is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces or
+// views, is not, nor is one of those in taken: the zone of this name in the default view has it (S1.8).
 func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass, taken []string) inForce {
 	var force inForce
 	fault := func(reason delivery.Reason, format string, args ...any) {
@@ -84,8 +84,9 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "DNSClass %s delivers the zone %s of the default view, and a class has one zone of a name; name another class in spec.dnsClassRefs", class, zone.Status.FQDN)
 }
 
-// expelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are going, or are not for
-// its namespace or view, or are taken. That does not wait for other classes that the zone's owner names.
+// expelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are
+// going, or are not for its namespace or view, or are taken. That does not wait for other classes that the zone's
+// owner names.
 func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string, taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
@@ -162,7 +163,8 @@ func (c *Controller) syncZone(ctx context.Context, namespace, name string) error
 	return errors.Join(err, c.syncRecords(ctx, zone, force), c.syncZoneStatus(ctx, zone, force))
 }
 
-// takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of that view.
+// takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of
+// that view.
 func (c *Controller) takenFrom(zone *v1alpha1.Zone, all []*v1alpha1.DNSClass) []string {
 	if zone.Status.View == "" {
 		return nil
@@ -292,8 +294,8 @@ func (c *Controller) Observe(event delivery.Event) {
 // maxSayings bounds the lines that one attempt writes into the log.
 const maxSayings = 20
 
-// sayings are the failures of which the provider says something that it did not say of them before: what it says goes into
-// the log alone (S6.7), once.
+// sayings are the failures of which the provider says something that it did not say of them before: what it says goes
+// into the log alone (S6.7), once.
 func sayings(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) []delivery.Failure {
 	var fresh []delivery.Failure
 	for _, failure := range failed {
@@ -446,7 +448,8 @@ type patched struct {
 	stalled bool
 }
 
-// stateOfClass are the states of a zone by class. What a class has confirmed for another place than it delivers to now, or has begun to withdraw, is void.
+// stateOfClass are the states of a zone by class. What a class has confirmed for another place than it delivers to
+// now, or has begun to withdraw, is void.
 func (c *Controller) stateOfClass(uid string) func(string) (delivery.State, bool) {
 	return func(class string) (delivery.State, bool) {
 		c.mu.Lock()

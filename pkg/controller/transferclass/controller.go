@@ -29,8 +29,8 @@ import (
 const (
 	// secretInterval is the time between two looks at the Secrets of a class: a watch would need the right to list.
 	secretInterval = 5 * time.Second
-	// remindInterval is the time between two rounds in which secondaries are told again of what they have not confirmed:
-	// what they were told may have been lost, or been too early.
+	// remindInterval is the time between two rounds in which secondaries are told again of what they have not
+	// confirmed: what they were told may have been lost, or been too early.
 	remindInterval = 30 * time.Second
 	// patience bounds one question to the API.
 	patience = 10 * time.Second
@@ -123,8 +123,8 @@ func (c *Controller) classHeard(object any) {
 
 func isPaused(zone *v1alpha1.Zone) bool { return zone.Annotations[v1alpha1.AnnotationPaused] == "true" }
 
-// WaitForSync returns when every class that there is is served, or was found not to be one to serve; else with the cause
-// of ctx.
+// WaitForSync returns when every class that there is is served, or was found not to be one to serve; else with the
+// cause of ctx.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -339,7 +339,8 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A store that was lost has no Deliveries, and no class either: then there is nobody to say that zones are gone.
+		// A store that was lost has no Deliveries, and no class either: then there is nobody to say that zones are
+		// gone.
 		asking, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		live, err := c.Client.KubizoneV1alpha1().DNSClasses().Get(asking, name, metav1.GetOptions{})

@@ -26,9 +26,9 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every DNSClass, from the Deliveries in the order of their revisions: at each revision they are a
-// function of the store. An informer would not do: it tells of a listing object by object, and what stood in between is
-// what the store had at no revision.
+// Members are the zones of every DNSClass, from the Deliveries in the order of their revisions: at each revision they
+// are a function of the store. An informer would not do: it tells of a listing object by object, and what stood in
+// between is what the store had at no revision.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -67,8 +67,8 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed has told of each class whose members changed, or of whose zones one was confirmed. It is called before Run, and
-// what it is given may not block.
+// Changed has told of each class whose members changed, or of whose zones one was confirmed. It is called before Run,
+// and what it is given may not block.
 func (m *Members) Changed(tell func(class string)) { m.changed = tell }
 
 // Run follows until ctx ends.
@@ -107,10 +107,10 @@ func (m *Members) Of(class string, created time.Time) primary.Membership {
 // compare is the order of rights to a name: it is the earlier Delivery's.
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class made
-// anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than once a
-// second all its life. A secondary that was away follows where less than 2^31 revisions have come meanwhile, and a restore makes
-// fewer of it (embed.RevisionBump).
+// serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class
+// made anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than
+// once a second all its life. A secondary that was away follows where less than 2^31 revisions have come meanwhile,
+// and a restore makes fewer of it (embed.RevisionBump).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -328,8 +328,8 @@ func (s store) tell(classes map[string]bool) {
 // versions is how many resourceVersions there are in one revision of etcd (subrev.Objects).
 const versions = 128
 
-// revisionOf reads the revision of the server's etcd from a resourceVersion: this API is served by no other store. No transaction
-// writes two Deliveries, so the revision stands for what they say.
+// revisionOf reads the revision of the server's etcd from a resourceVersion: this API is served by no other store. No
+// transaction writes two Deliveries, so the revision stands for what they say.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

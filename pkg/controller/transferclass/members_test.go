@@ -57,8 +57,8 @@ func do(t *testing.T, err error) {
 	}
 }
 
-// A zone is in a class from its first intent until its Delivery goes; the serial moves with the members and with nothing
-// else.
+// A zone is in a class from its first intent until its Delivery goes; the serial moves with the members and with
+// nothing else.
 func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	m, told := newMembers()
 	s := store{m}
@@ -127,8 +127,8 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	}
 }
 
-// What a primary shows under a serial is the same for one that heard of every change, one that lists now and then, and one
-// that was started late: it is a function of the revision.
+// What a primary shows under a serial is the same for one that heard of every change, one that lists now and then,
+// and one that was started late: it is a function of the revision.
 func TestMembers_areTheSameUnderASerial(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -199,8 +199,8 @@ func TestSerialAt(t *testing.T) {
 	}
 }
 
-// A restored store is behind what was served before it was lost, and ahead of it by its bump: a secondary that has the later serial
-// takes the catalog that is restored. So after each restore.
+// A restored store is behind what was served before it was lost, and ahead of it by its bump: a secondary that has
+// the later serial takes the catalog that is restored. So after each restore.
 func TestSerialAt_isAheadAfterARestore(t *testing.T) {
 	const served, lost = 5_000_000, 1_000_000 // revisions; since the backup
 	at := uint64(served)

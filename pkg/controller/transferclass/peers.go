@@ -42,9 +42,9 @@ func (p Peers) Claims() map[string]string {
 // ReadPeers reads the block and the Secrets that it names. Errors are *delivery.Error; those of secret are returned as
 // they are.
 //
-// Who has a key may transfer from anywhere: a secondary often asks from another address than it answers at. One without a
-// key is known by its address alone. Where addresses are local and the class has no leave to reach such ones, nobody is
-// told, let in or asked there.
+// Who has a key may transfer from anywhere: a secondary often asks from another address than it answers at. One
+// without a key is known by its address alone. Where addresses are local and the class has no leave to reach such
+// ones, nobody is told, let in or asked there.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	block := of.Spec.Transfer
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}

@@ -5,8 +5,8 @@
 // a provider that passes, for the tests of who uses providers.
 //
 // It promises: (1) A provider that passes Run keeps delivery.Provider's contract under repetition, half written plans,
-// cancelled contexts, lost fences and foreign neighbours. (2) Data is compared octet by octet in canonical form, so what
-// a provider escapes, splits or lower-cases on its way shows (attacks 24 to 26). (3) Memory fails where it is
+// cancelled contexts, lost fences and foreign neighbours. (2) Data is compared octet by octet in canonical form, so
+// what a provider escapes, splits or lower-cases on its way shows (attacks 24 to 26). (3) Memory fails where it is
 // told to, and in no other place.
 //
 // It does not know any provider, nor the loop. It is test code: only tests import it.

@@ -60,8 +60,8 @@ var metadata = []netip.Addr{
 // amazon has those of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and whatever comes.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks whose addresses stand for an IPv4 address, and the places of its octets in the 16. One that
-// may stand at several places is looked for at each.
+// carriers are IPv6 networks whose addresses stand for an IPv4 address, and the places of its octets in the 16. One
+// that may stand at several places is looked for at each.
 var carriers = []struct {
 	network netip.Prefix
 	at      [4]int
@@ -86,7 +86,8 @@ var (
 	siteLocal = netip.MustParsePrefix("fec0::/10")
 )
 
-// Check refuses loopback, link-local, site-local, metadata, unspecified and multicast addresses, and IPv6 addresses that carry one, with a
+// Check refuses loopback, link-local, site-local, metadata, unspecified and multicast addresses, and IPv6 addresses
+// that carry one, with a
 // *LocalAddressError.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
@@ -121,7 +122,8 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// carriedKind is kindOf for an address that another one carries. Zeros are what stands at the other places of a network with several.
+// carriedKind is kindOf for an address that another one carries. Zeros are what stands at the other places of a
+// network with several.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

@@ -43,8 +43,8 @@ type Provider struct {
 	// theirs is what others had in the place of a zone's RRsets when it was last looked at, by the UID of the zone. It
 	// saves transfers, and no verdict rests on it.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
-	// refuses are RRsets that the server refused alone, by the UID of the zone, each with how many it had refused until then:
-	// they go out behind the others, the one first that was refused longest ago. No verdict rests on it.
+	// refuses are RRsets that the server refused alone, by the UID of the zone, each with how many it had refused
+	// until then: they go out behind the others, the one first that was refused longest ago. No verdict rests on it.
 	refuses  map[string]map[delivery.RRsetKey]uint64
 	refusals uint64
 	// last is the zone that was delivered last.
@@ -140,8 +140,8 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return delivery.Report{Failed: w.failures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// lacks asks the server that takes the updates, where another one that hands the zone out does not have it: what is to be
-// withdrawn stands at the first.
+// lacks asks the server that takes the updates, where another one that hands the zone out does not have it: what is
+// to be withdrawn stands at the first.
 func (w *work) lacks(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -171,9 +171,9 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.drift(held), nil
 }
 
-// Health asks for the SOA of the zone that was delivered last, before the first one for the root's. An answer that the key
-// vouches for says that the server lets us in, whatever it has; some servers refuse a zone that they do not have without
-// looking at the key.
+// Health asks for the SOA of the zone that was delivered last, before the first one for the root's. An answer that
+// the key vouches for says that the server lets us in, whatever it has; some servers refuse a zone that they do not
+// have without looking at the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last

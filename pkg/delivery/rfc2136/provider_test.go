@@ -287,8 +287,8 @@ func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
 }
 
-// Attack 8: however much the server refuses, the rest of the zone goes out and is confirmed within a few attempts, and a
-// change beside it with the first.
+// Attack 8: however much the server refuses, the rest of the zone goes out and is confirmed within a few attempts,
+// and a change beside it with the first.
 func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
 	rig.SkipMissing(t, err)
@@ -340,9 +340,9 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	s.has(t, append(arrive[:good-1], fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.2", good-1))...)
 }
 
-// Promise 4: Knot denies a name that the key may not update by NOTAUTH and BADKEY, as it denies a key that it does not know.
-// Where the key is good for other updates that is a refusal of the name: the others go out, and its removal is not owed, for
-// it was never there.
+// Promise 4: Knot denies a name that the key may not update by NOTAUTH and BADKEY, as it denies a key that it does
+// not know. Where the key is good for other updates that is a refusal of the name: the others go out, and its removal
+// is not owed, for it was never there.
 func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{
 		Key: &sha512, UpdateOwners: []string{"ns", "ok", "www"},
@@ -359,7 +359,8 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
 	s.has(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4", "there.example.org. 60 A 192.0.2.5")
-	// Taken out of the zone, it is not owed: neither by the worker that tried to put it there, nor by one that was started since.
+	// Taken out of the zone, it is not owed: neither by the worker that tried to put it there, nor by one that was
+	// started since.
 	for _, p := range []*Provider{p, s.provider(t)} {
 		removal := second.since(first, 1, 2)
 		removal.Uncertain, removal.Owed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true
@@ -441,7 +442,8 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// S8.2: what does not have the zone is the server that takes the updates; that another one does not hand it out says nothing of what stands there.
+// S8.2: what does not have the zone is the server that takes the updates; that another one does not hand it out says
+// nothing of what stands there.
 func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_2(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {

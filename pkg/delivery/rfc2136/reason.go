@@ -53,8 +53,9 @@ func (w *work) refused(server string, refusal *transfer.Refusal) *delivery.Error
 	case refusal.TSIG != 0:
 		reason = delivery.ReasonAuthenticationFailed
 	case refusal.Rcode == mdns.RcodeNotAuth, refusal.Rcode == mdns.RcodeNotZone:
-		// What is about the key says so in a TSIG (RFC 8945 §5.2), as BIND, Knot and PowerDNS do; without one it is about the
-		// zone (RFC 2136 §3.1.1). Knot looks for the zone before it looks at the key, and so cannot sign it.
+		// What is about the key says so in a TSIG (RFC 8945 §5.2), as BIND, Knot and PowerDNS do; without one it is
+		// about the zone (RFC 2136 §3.1.1). Knot looks for the zone before it looks at the key, and so cannot sign
+		// it.
 		reason = delivery.ReasonZoneNotFound
 	case refusal.Rcode == mdns.RcodeRefused:
 		reason = delivery.ReasonInvalidConfiguration

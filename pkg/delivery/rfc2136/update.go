@@ -25,8 +25,8 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews is how often a zone is read anew because it changes under our hands.
 	maxReviews = 3
-	// maxIsolating is how many updates of one delivery look for the records that the server refuses: so many for what it did not
-	// refuse before, and for what it did.
+	// maxIsolating is how many updates of one delivery look for the records that the server refuses: so many for what
+	// it did not refuse before, and for what it did.
 	maxIsolating = 64
 	// maxRefuses bounds what is remembered of one zone to go out last.
 	maxRefuses = 4096
@@ -151,7 +151,8 @@ func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
 	return out, total
 }
 
-// blindly: what stands there is replaced without a look, as the class says, or goes, as far as nobody knows what it was.
+// blindly: what stands there is replaced without a look, as the class says, or goes, as far as nobody knows what it
+// was.
 func (w *work) blindly(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
@@ -209,9 +210,9 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 		return err
 	}
 	answer, err := w.exchange(ctx, w.update(batch))
-	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own; Knot denies
-	// a name that the key may not update as it denies a key that it does not know. Anybody on the way can make such an
-	// answer, so it only has the batch tried in parts; an update without records decides.
+	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own;
+	// Knot denies a name that the key may not update as it denies a key that it does not know. Anybody on the way can
+	// make such an answer, so it only has the batch tried in parts; an update without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
@@ -332,8 +333,9 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 	return nil
 }
 
-// bound ends the search in a batch. No tenant keeps the records of another from being confirmed, however many of its own the
-// server refuses: so the batch is set aside, unless the server has taken nothing yet, which may be for the sake of the key.
+// bound ends the search in a batch. No tenant keeps the records of another from being confirmed, however many of its
+// own the server refuses: so the batch is set aside, unless the server has taken nothing yet, which may be for the
+// sake of the key.
 func (w *write) bound(batch []written, rcode int) error {
 	if len(w.taken) == 0 {
 		e := w.answered(rcode)

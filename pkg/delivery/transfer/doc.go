@@ -4,10 +4,10 @@
 // Package transfer hands zones to secondaries that fetch them: it has a zone written down as one of its class, which is
 // what hidden primaries go by, and asks the secondaries how far they are.
 //
-// It promises: (1) A serial is confirmed when every listed secondary answered for the zone with it, authoritatively and,
-// where it has a key, signed. (2) One that is ahead of the zone where it is kept is SerialBehind, with the code
-// TSIG where two signed answers say so: only then may a zone's serial be raised after it (S6.6). (3) A secondary that does
-// not answer keeps none of the others waiting, and has its own row.
+// It promises: (1) A serial is confirmed when every listed secondary answered for the zone with it, authoritatively
+// and, where it has a key, signed. (2) One that is ahead of the zone where it is kept is SerialBehind, with the code
+// TSIG where two signed answers say so: only then may a zone's serial be raised after it (S6.6). (3) A secondary that
+// does not answer keeps none of the others waiting, and has its own row.
 //
 // It does not know primaries, nor what is in zones. It writes nothing by itself: the fence that it asks before a zone
 // becomes visible, and before it ceases to be, writes the intent, and primaries show what is written.

@@ -49,8 +49,8 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the catalog zone of the class, which Health asks for; zero: there is none.
 	Catalog name.Name
-	// Served is the serial that the zone has here, 0 for none, which may be newer than a plan's; Latest is the one that it
-	// has where it is kept, asked there: a secondary may have been told before we were.
+	// Served is the serial that the zone has here, 0 for none, which may be newer than a plan's; Latest is the one
+	// that it has where it is kept, asked there: a secondary may have been told before we were.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
 	// Dial connects over UDP; nil: to what dial.New(false) does.
@@ -127,8 +127,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Withdraw proves that it is still for us to say: letting go of the delivery is what takes the zone out of the class. The
-// secondaries that follow its catalog remove it by themselves.
+// Withdraw proves that it is still for us to say: letting go of the delivery is what takes the zone out of the class.
+// The secondaries that follow its catalog remove it by themselves.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err() // a zone is in a class under one name

@@ -244,7 +244,8 @@ func said(refusal *protocol.Error, secrets []string) string {
 	return foreign(text, secrets)
 }
 
-// respond reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any other.
+// respond reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any
+// other.
 func (got answer) respond() (response protocol.Response, spoken bool, failure *delivery.Error) {
 	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if spoken && *response.Success && got.status/100 == 2 {

@@ -131,8 +131,8 @@ func plain(handler http.Handler) http.Handler {
 	})
 }
 
-// Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing, what
-// waits for a later record is not refused for good, and a zone whose name servers are in it can be withdrawn.
+// Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing,
+// what waits for a later record is not refused for good, and a zone whose name servers are in it can be withdrawn.
 func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 	checkzone, err := rig.Find("named-checkzone", "hack/install-peers.sh")
 	rig.SkipMissing(t, err)

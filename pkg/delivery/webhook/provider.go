@@ -33,8 +33,8 @@ type Provider struct {
 	extensions []string
 	askedAt    time.Time
 	verified   map[name.Name]delivery.RRsetKey // where Verify ended, of zones that it was not through with
-	// behind are RRsets that failed when they were written last, by zone, each with how many had failed until then: those that
-	// did not go first, and of them the one first that failed longest ago. No verdict rests on it.
+	// behind are RRsets that failed when they were written last, by zone, each with how many had failed until then:
+	// those that did not go first, and of them the one first that failed longest ago. No verdict rests on it.
 	behind map[name.Name]map[delivery.RRsetKey]uint64
 	fails  uint64
 }
@@ -126,7 +126,8 @@ func (w *writer) begin(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeName writes what changed at one name. What goes must go first: a CNAME takes the place of other types, and they its.
+// writeName writes what changed at one name. What goes must go first: a CNAME takes the place of other types, and
+// they its.
 func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error {
 	for _, change := range changes {
 		if len(change.After.Data) == 0 {

@@ -22,8 +22,9 @@ const (
 	// it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's records by
 	// records that the server chokes on.
 	patience = 3
-	// maxSilent is how many RRsets may time out before the others of the attempt have half of the time each, though the server says that
-	// it is healthy; of those that failed before, the rest is not tried then. maxFailed is how many may fail in one attempt.
+	// maxSilent is how many RRsets may time out before the others of the attempt have half of the time each, though
+	// the server says that it is healthy; of those that failed before, the rest is not tried then. maxFailed is how
+	// many may fail in one attempt.
 	maxSilent, maxFailed = 2 * patience, 256
 	// soon is when an attempt goes on that ended at RRsets that failed for the first time: they are written last then.
 	soon = 5 * time.Second
@@ -31,8 +32,8 @@ const (
 	maxBehind = 4096
 )
 
-// least is the shortest time that an RRset has where others time out, and slack how many times as long as the slowest answer of the
-// attempt it is at least: an RRset that is only slow is not to be taken for one that is never answered.
+// least is the shortest time that an RRset has where others time out, and slack how many times as long as the slowest
+// answer of the attempt it is at least: an RRset that is only slow is not to be taken for one that is never answered.
 var least = time.Second
 
 const slack = 4
@@ -54,7 +55,8 @@ type writer struct {
 	// timeout is how long a write may take, slowest how long the slowest took that was answered.
 	timeout, slowest time.Duration
 	full             *delivery.Error // the quota is used up
-	// last: what failed before is being written, all else is. spent: so much of that failed that the rest is not tried this time.
+	// last: what failed before is being written, all else is. spent: so much of that failed that the rest is not
+	// tried this time.
 	last, spent bool
 	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
 	refused []item
@@ -312,8 +314,8 @@ func (w *writer) write(ctx context.Context, i item) error {
 	return err
 }
 
-// settle takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the answer was one
-// of the protocol, or there was none.
+// settle takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the answer was
+// one of the protocol, or there was none.
 func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:

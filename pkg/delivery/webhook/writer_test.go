@@ -110,8 +110,8 @@ func unwell(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Attack 8: no tenant holds up another's records by records that the server, or something before it, chokes on. What stands in
-// front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
+// Attack 8: no tenant holds up another's records by records that the server, or something before it, chokes on. What
+// stands in front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
 func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 40 {
@@ -179,8 +179,8 @@ func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
 	}
 }
 
-// An attempt begins with what has not failed yet, whether the changes are known or the whole zone is written; of what failed
-// before it asks for a bounded number.
+// An attempt begins with what has not failed yet, whether the changes are known or the whole zone is written; of what
+// failed before it asks for a bounded number.
 func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 300 {
@@ -227,8 +227,8 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	}
 }
 
-// A server that takes A and CNAME alone has a zone with name servers, given that the class skips the NS at its apex: they are
-// not sent, not removed and not compared, and NS elsewhere are.
+// A server that takes A and CNAME alone has a zone with name servers, given that the class skips the NS at its apex:
+// they are not sent, not removed and not compared, and NS elsewhere are.
 func TestProvider_skipsTheApexNS(t *testing.T) {
 	simple := choosy("", func(string) (int, string) { return 200, done })
 	server := serve(t, func(w http.ResponseWriter, request *http.Request) {
@@ -470,7 +470,8 @@ func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// Attack 8: however much the server chokes on, the rest is confirmed, and of what it chokes on another part is tried each time.
+// Attack 8: however much the server chokes on, the rest is confirmed, and of what it chokes on another part is tried
+// each time.
 func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
 	sets := func(count int) (sets []delivery.RRset) {

@@ -14,7 +14,8 @@ type form struct {
 	example string
 }
 
-// formOf is the form of each type that has more than one field and is written by people, by its mnemonic. The names are one for each field of the plan.
+// formOf is the form of each type that has more than one field and is written by people, by its mnemonic. The names
+// are one for each field of the plan.
 var formOf = map[string]form{
 	"AFSDB":      {[]string{"subtype", "hostname"}, "1 afsdb.example.org."},
 	"AMTRELAY":   {[]string{"precedence", "discovery and type", "relay"}, "10 0 1 192.0.2.1"},
@@ -52,7 +53,8 @@ var formOf = map[string]form{
 	"NSEC3PARAM": {[]string{"hash", "flags", "iterations", "salt"}, "1 0 0 -"},
 }
 
-// fieldName is what the i-th field of a type is called, with a colon behind; nothing where the type has one field or is not written by people.
+// fieldName is what the i-th field of a type is called, with a colon behind; nothing where the type has one field or
+// is not written by people.
 func (p *plan) fieldName(i int) string {
 	if names := formOf[p.of.String()].names; i < len(names) {
 		return names[i] + ": "

@@ -227,7 +227,8 @@ func checkParams(wire []byte) error {
 		switch mdns.SVCBKey(key) {
 		case mdns.SVCB_MANDATORY, mdns.SVCB_NO_DEFAULT_ALPN, mdns.SVCB_PORT, mdns.SVCB_IPV4HINT, mdns.SVCB_ECHCONFIG, mdns.SVCB_IPV6HINT:
 		default:
-			// PowerDNS sees no quotes behind "=", in files and where it reads back what it was handed: it fails at every answer.
+			// PowerDNS sees no quotes behind "=", in files and where it reads back what it was handed: it fails at
+			// every answer.
 			if bytes.ContainsAny(value, "();") {
 				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", mdns.SVCBKey(key))
 			}
@@ -239,7 +240,8 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
-			// PowerDNS takes others in and then fails at every answer with them; Knot reads a backslash in a file as two.
+			// PowerDNS takes others in and then fails at every answer with them; Knot reads a backslash in a file as
+			// two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
 				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
 					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// A condensed step does what its steps do, has nothing that came and went, and condenses with those that follow as they do.
+// A condensed step does what its steps do, has nothing that came and went, and condenses with those that follow as
+// they do.
 func TestCondense(t *testing.T) {
 	owner, err := name.ParseRel("www")
 	if err != nil {

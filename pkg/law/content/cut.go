@@ -10,9 +10,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue is how many addresses a delegation has at most in its parent (S6.1), and the nameServers of one zone (S6.2). All
-// of them are written in one transaction of the parent, which the child's owner must not be able to make too large: it is
-// also what takes them away again.
+// MaxGlue is how many addresses a delegation has at most in its parent (S6.1), and the nameServers of one zone
+// (S6.2). All of them are written in one transaction of the parent, which the child's owner must not be able to make
+// too large: it is also what takes them away again.
 const MaxGlue = 512
 
 // Cut is what the zone named parent counts for a delegated child (S6.1): the

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Condense is what steps that follow each other do together, as one (RFC 1995 §5): what came and went in between is not in it. Its
-// lists are in canonical order, so that it follows from what the zone contained before and after.
+// Condense is what steps that follow each other do together, as one (RFC 1995 §5): what came and went in between is
+// not in it. Its lists are in canonical order, so that it follows from what the zone contained before and after.
 func Condense(steps []Step) Step {
 	type rrset struct {
 		owner name.Rel

@@ -23,20 +23,21 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A batch is one or more writes of one zone that one transaction makes true. They are decided one after the other, each on what
-// those before it leave:
+// A batch is one or more writes of one zone that one transaction makes true. They are decided one after the other,
+// each on what those before it leave:
 //
 //	If    every fact that a decision used is as it was, and each object is at its expected revision
 //	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write, under which
 //	      keys objects wait, the outbox items, the debts
 //
-// When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose object has changed
-// is answered. When etcd takes no request so large, the next batch is smaller, and a write alone is refused. When
-// the outcome is unknown, what depends on it is forgotten, and each caller is told: no write is repeated blindly.
+// When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose
+// object has changed is answered. When etcd takes no request so large, the next batch is smaller, and a write alone
+// is refused. When the outcome is unknown, what depends on it is forgotten, and each caller is told: no write is
+// repeated blindly.
 
 const (
-	// MaxBatchOctets keep a batch within the 1.5 MiB of a request that etcd takes: beside them there are what the last write
-	// brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
+	// MaxBatchOctets keep a batch within the 1.5 MiB of a request that etcd takes: beside them there are what the
+	// last write brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
 	MaxBatchOctets = 512 << 10
 	// maxEntry is for the tenant that writes the longest record there may be into a
 	// zone of many, or changes it: what takes more, in its record or in the journal,
@@ -89,8 +90,8 @@ type member struct {
 // writesObject: what was decided is more than what stands already.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
-// carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go together, until each is
-// answered.
+// carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go
+// together, until each is answered.
 func (com *Committer) carry(ctx context.Context, locks []*queue, requests []*request) {
 	bound := MaxBatchOctets
 	for try := 0; len(requests) > 0; {
@@ -206,7 +207,8 @@ const (
 	boundary                // it begins the next batch
 )
 
-// admit decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that memory does not have.
+// admit decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that
+// memory does not have.
 func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -319,9 +321,10 @@ func (b *batch) has(key string) bool {
 	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.Key == key })
 }
 
-// ask runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into memory, for all requests at
-// once. Others a write reads by itself: ranges, names that are too deep for single compares, and facts of other zones. nil: the write has to be the
-// first, since it rests on what the batch writes, or the batch has read enough.
+// ask runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into
+// memory, for all requests at once. Others a write reads by itself: ranges, names that are too deep for single
+// compares, and facts of other zones. nil: the write has to be the first, since it rests on what the batch writes, or
+// the batch has read enough.
 func (b *batch) ask(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
 	s = b.com.mem.Session(w.Guess && b.try == 0)
 	if w.flat {
@@ -375,8 +378,8 @@ func (b *batch) ask(ctx context.Context, w *Write, first, looking, reading bool)
 	return s, out, nil, nil
 }
 
-// compare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot hold, and what they are of is
-// decided anew.
+// compare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot
+// hold, and what they are of is decided anew.
 func (b *batch) compare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
@@ -489,9 +492,9 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 	b.change, b.Zone, b.object = &c, c.Zone, object
 }
 
-// touch has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first, so that a server that
-// finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone compares the item in any case: its
-// mark may have been taken off, and the item be gone, since the item was read.
+// touch has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first,
+// so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone
+// compares the item in any case: its mark may have been taken off, and the item be gone, since the item was read.
 func (b *batch) touch(s *Item, c *law.ZoneChange) {
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
 		return
@@ -714,7 +717,8 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 	}
 }
 
-// overtake answers those requests that were begun on an object as it stood before the batch wrote it, and returns the others.
+// overtake answers those requests that were begun on an object as it stood before the batch wrote it, and returns the
+// others.
 func (b *batch) overtake(waiting []*request) []*request {
 	return slices.DeleteFunc(waiting, func(r *request) bool {
 		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
@@ -767,8 +771,9 @@ func (b *batch) remember(rev int64, journal int) {
 	}
 }
 
-// advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision between, or
-// is pending: what is left of its keys is purged, and it may come again with others. The caller holds Memory.Mu.
+// advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision
+// between, or is pending: what is left of its keys is purged, and it may come again with others. The caller holds
+// Memory.Mu.
 func (b *batch) advance(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -804,8 +809,8 @@ func (b *batch) gets() []clientv3.Op {
 	return ops
 }
 
-// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved
-// whose lock they do not have, those that looked at it take that first.
+// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a
+// zone has moved whose lock they do not have, those that looked at it take that first.
 func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -918,8 +923,8 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 }
 
-// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of its object, or the one
-// that caused its cascade.
+// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of
+// its object, or the one that caused its cascade.
 func (w *Write) payer() etcd.Payer {
 	if w.Item != nil {
 		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}

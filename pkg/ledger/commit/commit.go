@@ -41,15 +41,15 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New has writes commit over mem. held is told of each zone that a mass deletion holds back (S7.5); slowCommit is from which duration of a
-// commit on a batch waits for others.
+// New has writes commit over mem. held is told of each zone that a mass deletion holds back (S7.5); slowCommit is
+// from which duration of a commit on a batch waits for others.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // Write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
-// cascades, of moves, and of parents that count a child. A refusal takes it too: it is answered when a transaction without
-// puts has proved the facts that it rests on, so that no stale memory refuses a write.
+// cascades, of moves, and of parents that count a child. A refusal takes it too: it is answered when a transaction
+// without puts has proved the facts that it rests on, so that no stale memory refuses a write.
 type Write struct {
 	Resource, Namespace, Name string
 	Key                       string
@@ -132,8 +132,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	}
 }
 
-// submit has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a Record,
-// or concerns no zone that is known.
+// submit has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a
+// Record, or concerns no zone that is known.
 func (com *Committer) submit(ctx context.Context, w *Write) Answer {
 	r := newRequest(w)
 	if w.alone() && w.Hint != "" && len(w.Locks) == 0 {
@@ -152,7 +152,8 @@ func (com *Committer) submit(ctx context.Context, w *Write) Answer {
 	return com.wait(ctx, h, r)
 }
 
-// alone: the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the zone as it stands.
+// alone: the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the
+// zone as it stands.
 func (w *Write) alone() bool { return w.Resource != "records" || w.Keep }
 
 // moved is the outcome of a write whose object has changed since it was read: the present one.
@@ -176,8 +177,8 @@ func (com *Committer) Late(w *Write, err error) error {
 	return err
 }
 
-// missing are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding it writes (a move
-// reserves a place, a removal leaves a mark), since each write of theirs compares that too.
+// missing are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding
+// it writes (a move reserves a place, a removal leaves a mark), since each write of theirs compares that too.
 func (com *Committer) missing(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -214,7 +215,8 @@ func tooManyFacts(w *Write, seen *law.Seen, count int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", count, facts.MaxCompares)})
 }
 
-// Plain writes an object whose content does not change: its own revision is all that it compares, and no zone waits for it.
+// Plain writes an object whose content does not change: its own revision is all that it compares, and no zone waits
+// for it.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {

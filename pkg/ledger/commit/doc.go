@@ -1,23 +1,24 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commit makes decisions true: a write (commit.go) waits in the queue of its zone (queue.go), is decided there with others, each on
-// what those before it leave, and goes into one transaction with them (batch.go). A change set is a batch of which all goes in or
-// nothing (set.go).
+// Package commit makes decisions true: a write (commit.go) waits in the queue of its zone (queue.go), is decided
+// there with others, each on what those before it leave, and goes into one transaction with them (batch.go). A change
+// set is a batch of which all goes in or nothing (set.go).
 //
-// The life of a write. It is *made* by the door or the outbox with what it asks the law and what it puts (Write). It *waits* in the
-// queue of a zone, holding nothing. It is *decided* in a batch: taken in, a refusal too, which the transaction proves; or told which
-// locks it needs, or that it may pass later (law.Later), as memory says; or left for the next batch. The batch is *sent*: one
-// transaction that compares every fact. It is *applied*, and the answers say at which version each object stands; or it is *lost*, and
-// what has moved is read, and each write is decided anew, but for those whose own object has changed: these are told so. Where the
-// outcome is *unknown* each caller is told that.
+// The life of a write. It is *made* by the door or the outbox with what it asks the law and what it puts (Write). It
+// *waits* in the queue of a zone, holding nothing. It is *decided* in a batch: taken in, a refusal too, which the
+// transaction proves; or told which locks it needs, or that it may pass later (law.Later), as memory says; or left
+// for the next batch. The batch is *sent*: one transaction that compares every fact. It is *applied*, and the answers
+// say at which version each object stands; or it is *lost*, and what has moved is read, and each write is decided
+// anew, but for those whose own object has changed: these are told so. Where the outcome is *unknown* each caller is
+// told that.
 //
-// Promises. (1) I1 to I3 and I5 of package ledger. (2) One batch of a process is under way at a zone at a time. (3) A write that its
-// caller has left is left out, or the caller is told that it may stand. (4) Each write pays for its own octets, and for a share of
-// those that the batch writes once (etcd.PaidBy).
+// Promises. (1) I1 to I3 and I5 of package ledger. (2) One batch of a process is under way at a zone at a time. (3) A
+// write that its caller has left is left out, or the caller is told that it may stand. (4) Each write pays for its
+// own octets, and for a share of those that the batch writes once (etcd.PaidBy).
 //
-// It does not know what a plan means, nor the clients, cascades and moves that make writes; what a write owes elsewhere it puts into the
-// outbox, and carries nothing of it out.
+// It does not know what a plan means, nor the clients, cascades and moves that make writes; what a write owes
+// elsewhere it puts into the outbox, and carries nothing of it out.
 //
 // Read first: commit.go, then queue.go and batch.go, then set.go.
 package commit

@@ -30,7 +30,8 @@ func Status(resource, object string, err error) error {
 	switch refusal.Kind {
 	case law.Forbidden:
 		e := apierrors.NewForbidden(gr, object, errors.New(refusal.Message))
-		// For people: `records.kubi.zone "www" is forbidden: <why>`; for programs the reason of the condition a cascade would set.
+		// For people: `records.kubi.zone "www" is forbidden: <why>`; for programs the reason of the condition a
+		// cascade would set.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}
 		return e
 	case law.Later:

@@ -20,20 +20,21 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Writes of one zone queue at its head, in order. The first of them commits by itself; those that come meanwhile go together in
-// the next transaction. The lock of a zone is this process's own: it commits one batch at a time there, since two would
-// only fail each other's compares. Nothing rests on it but time.
+// Writes of one zone queue at its head, in order. The first of them commits by itself; those that come meanwhile go
+// together in the next transaction. The lock of a zone is this process's own: it commits one batch at a time there,
+// since two would only fail each other's compares. Nothing rests on it but time.
 
 const (
 	// batchTimeout bounds a batch: it belongs to many requests and ends with none of them.
 	batchTimeout = 20 * time.Second
-	// contention is how long another server is reckoned with that was met at a zone. After each commit it is left so long as yieldTrips of them
-	// take, to read what it has to decide on anew and commit, one more for each time that it has asked and still lost, and maxYield at most.
+	// contention is how long another server is reckoned with that was met at a zone. After each commit it is left so
+	// long as yieldTrips of them take, to read what it has to decide on anew and commit, one more for each time that
+	// it has asked and still lost, and maxYield at most.
 	contention = time.Second
 	yieldTrips = 2
 	maxYield   = 200 * time.Millisecond
-	// Where a commit takes slowCommit, a batch of largeBatch or more is followed by a pause of at most maxPause for the callers that it
-	// answered: they come back together, and half of them would miss the next transaction.
+	// Where a commit takes slowCommit, a batch of largeBatch or more is followed by a pause of at most maxPause for
+	// the callers that it answered: they come back together, and half of them would miss the next transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond
@@ -51,8 +52,8 @@ type queue struct {
 	// enough is closed when want of them wait; nil: nothing waits for that.
 	enough chan struct{}
 	want   int
-	// met is when another server was met at the zone, asked how often one has asked since for the next commit there, yield how long that is
-	// left to it.
+	// met is when another server was met at the zone, asked how often one has asked since for the next commit there,
+	// yield how long that is left to it.
 	met   time.Time
 	asked int
 	yield time.Duration
@@ -124,8 +125,8 @@ type request struct {
 	answer chan Answer // of one
 	// order: this write and others are to go in, in order.
 	order *order
-	// deciding is held while the write is decided, which reads the object of its caller. A caller that has gone may change that,
-	// so gone has the write left out.
+	// deciding is held while the write is decided, which reads the object of its caller. A caller that has gone may
+	// change that, so gone has the write left out.
 	deciding sync.Mutex
 	gone     bool
 }
@@ -134,7 +135,8 @@ type request struct {
 type order struct{ broken atomic.Bool }
 
 // Answer to a request: an outcome, or what the write needs first. Locks are those of zones that its plan changes too;
-// Later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write may be committed all the same.
+// Later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write
+// may be committed all the same.
 type Answer struct {
 	Out    Outcome
 	Err    error
@@ -187,8 +189,8 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	return nil
 }
 
-// Release gives locks up. Of a zone where another server was met it does so later, once after each commit, so that the other one
-// has the next round trips (the replicas' turn rule).
+// Release gives locks up. Of a zone where another server was met it does so later, once after each commit, so that
+// the other one has the next round trips (the replicas' turn rule).
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -203,8 +205,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock itself; where others
-// have come by then, a goroutine goes on, so that a write that is decided waits for no other.
+// enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock
+// itself; where others have come by then, a goroutine goes on, so that a write that is decided waits for no other.
 func (com *Committer) enqueue(ctx context.Context, h *queue, requests ...*request) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, requests...)
@@ -327,8 +329,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	}
 }
 
-// askFor has the other servers leave this one the next commit at a zone. A server that always wins meets no other, so one that has lost twice
-// says that it is there.
+// askFor has the other servers leave this one the next commit at a zone. A server that always wins meets no other, so
+// one that has lost twice says that it is there.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -365,7 +367,8 @@ type latencies struct {
 	n    int
 }
 
-// manyLatencies are a second or two of a zone that is hot. Among few of them there may be none that found a processor free.
+// manyLatencies are a second or two of a zone that is hot. Among few of them there may be none that found a processor
+// free.
 const manyLatencies = 256
 
 func (t *latencies) took(trip time.Duration) {
@@ -375,7 +378,8 @@ func (t *latencies) took(trip time.Duration) {
 	t.n++
 }
 
-// disk is the least of them: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is known.
+// disk is the least of them: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is
+// known.
 func (t *latencies) disk() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

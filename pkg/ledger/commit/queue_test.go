@@ -55,7 +55,8 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	}
 }
 
-// Of more zones than are remembered the queue of one goes with what is known of the zone, and at once: no other head has to be looked for.
+// Of more zones than are remembered the queue of one goes with what is known of the zone, and at once: no other head
+// has to be looked for.
 func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	mem := facts.New(facts.Config{})
 	com := New(mem, nil, nil, nil, SlowCommit)

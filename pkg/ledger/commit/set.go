@@ -23,28 +23,32 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Set decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where a decision is a
-// refusal, or Commits is false, its transaction has no puts: it proves the refusals (I5).
+// Set decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where
+// a decision is a refusal, or Commits is false, its transaction has no puts: it proves the refusals (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
-	// Commits is false where a write of the set was refused before it came here: the others are decided to say what they are refused for.
+	// Commits is false where a write of the set was refused before it came here: the others are decided to say what
+	// they are refused for.
 	Commits bool
 
-	// What Run leaves: the writes whose objects have changed, with what stands there, and the version of each that was committed.
+	// What Run leaves: the writes whose objects have changed, with what stands there, and the version of each that
+	// was committed.
 	Lost map[*SetWrite]Outcome
 	At   map[*SetWrite]int64
-	// Owed are the debts that it leaves, each once. They are paid without its locks: what changes a child and its parent takes the parent's first.
+	// Owed are the debts that it leaves, each once. They are paid without its locks: what changes a child and its
+	// parent takes the parent's first.
 	Owed []law.Debt
 
-	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try counts lost races, and strange
-	// how often no facts went together with an object that had not changed.
+	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try
+	// counts lost races, and strange how often no facts went together with an object that had not changed.
 	locks     Write
 	postponed time.Duration
 	try       int
 	strange   int
 
-	// What a round of decisions leaves; the next one begins anew. b is of no zone where that is not there, and opening is nil then.
+	// What a round of decisions leaves; the next one begins anew. b is of no zone where that is not there, and
+	// opening is nil then.
 	b       *batch
 	opening *law.Zone
 	steps   []content.Step
@@ -139,8 +143,8 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden, Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
 
-// decide is one round: deletions first, so that what they free can be had, then the others in their order. One that is refused is decided again
-// after the others, while that helps.
+// decide is one round: deletions first, so that what they free can be had, then the others in their order. One that
+// is refused is decided again after the others, while that helps.
 func (t *Set) decide(ctx context.Context) error {
 	t.Lost, t.At, t.steps, t.missing, t.later = nil, nil, nil, nil, false
 	if err := t.open(ctx); err != nil {
@@ -353,8 +357,8 @@ func (t *Set) judge(ctx context.Context, w *SetWrite) error {
 	return nil
 }
 
-// moved is what becomes of a write that no facts go together with: its object has changed since it was read, and it begins again, or the zone
-// has, and all are decided anew. Where neither has, something is damaged.
+// moved is what becomes of a write that no facts go together with: its object has changed since it was read, and it
+// begins again, or the zone has, and all are decided anew. Where neither has, something is damaged.
 func (t *Set) moved(ctx context.Context, w *SetWrite) error {
 	out, err := t.Committer.moved(ctx, w.member.w)
 	switch {
@@ -546,7 +550,8 @@ func (t *Set) tooMany(ctx context.Context, operations int) error {
 		"or have etcd started with --max-txn-ops=512", len(t.Writes), operations, most, max(1, len(t.Writes)*most/operations)))
 }
 
-// mostOps finds how many operations etcd takes in a transaction, of which it refused as many as were too many. The questions write nothing.
+// mostOps finds how many operations etcd takes in a transaction, of which it refused as many as were too many. The
+// questions write nothing.
 func (com *Committer) mostOps(ctx context.Context, refused int) (int, error) {
 	takes := 1
 	for refused-takes > 1 {
@@ -572,8 +577,8 @@ type SetWrite struct {
 	Index    int
 	Key      string
 	Expected int64
-	// Before and After are the Record as it stands and as it shall be; nil: there is none. Ask makes the question to the law of that, and says
-	// the key of the zone that will probably decide it.
+	// Before and After are the Record as it stands and as it shall be; nil: there is none. Ask makes the question to
+	// the law of that, and says the key of the zone that will probably decide it.
 	Before, After *v1alpha1.Record
 	Ask           func() (ask law.RecordAsk, hint string, err error)
 	// Put is the object as encoded where it is written and nothing is decided (S2.4); Same: nothing is written.

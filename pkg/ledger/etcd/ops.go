@@ -96,7 +96,8 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// ReadKey returns what stands at a key, nil for nothing, and at which revision. It is a transaction, which does not wait for an etcd that is away.
+// ReadKey returns what stands at a key, nil for nothing, and at which revision. It is a transaction, which does not
+// wait for an etcd that is away.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {

@@ -24,9 +24,9 @@ func Pause(ctx context.Context, d time.Duration) bool {
 }
 
 // Watch hands over what changes under a prefix after a revision, each change once and in order. Where it is cut off, as
-// all watches of a member are that has lost its leader, it goes on behind the last revision that it knows to be through:
-// of an event, or of the progress that etcd tells while nothing changes. It returns when ctx ends, take says an error, or
-// etcd has compacted what comes next.
+// all watches of a member are that has lost its leader, it goes on behind the last revision that it knows to be
+// through: of an event, or of the progress that etcd tells while nothing changes. It returns when ctx ends, take says
+// an error, or etcd has compacted what comes next.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) error {
 	for {
 		again, err := watchOnce(ctx, client, prefix, rev, take, opts...)
@@ -70,8 +70,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each reads a prefix whole at one revision; *rev 0 takes the present one. It is read as a stream where it can be: for each
-// page etcd counts all that comes behind it, which for n pages is n² steps.
+// Each reads a prefix whole at one revision; *rev 0 takes the present one. It is read as a stream where it can be:
+// for each page etcd counts all that comes behind it, which for n pages is n² steps.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -132,9 +132,9 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 // writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys from one key to another, and says from which on there may be more. The next page begins
-// there, not where this one did: etcd goes through keys that are gone until it has compacted them. Where the compares do not hold, nothing is
-// deleted and nothing more is to be.
+// DeletePage deletes the first PurgePage keys from one key to another, and says from which on there may be more. The
+// next page begins there, not where this one did: etcd goes through keys that are gone until it has compacted them.
+// Where the compares do not hold, nothing is deleted and nothing more is to be.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

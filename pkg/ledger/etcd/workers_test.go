@@ -43,7 +43,8 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	if len(first) != 8 {
 		t.Fatalf("8 at once ran in %d goroutines", len(first))
 	}
-	// Those who are through take what comes next. One that has just ended its work may not wait yet, so one of many does.
+	// Those who are through take what comes next. One that has just ended its work may not wait yet, so one of many
+	// does.
 	again := false
 	for try := 0; try < 1000 && !again; try++ {
 		ran := make(chan string)

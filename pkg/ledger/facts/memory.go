@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps are the operations of a transaction that an embedded etcd is told to take, which are tried at any; narrowOps are within the 128
-// that one takes by default.
+// wideOps are the operations of a transaction that an embedded etcd is told to take, which are tried at any;
+// narrowOps are within the 128 that one takes by default.
 const (
 	wideOps   = 500
 	narrowOps = 120
@@ -41,7 +41,8 @@ func (mem *Memory) Narrow(operations int) {
 	}
 }
 
-// maxDoubt bounds the names that are read before they are believed: a write that is given up does not read those that it suspects.
+// maxDoubt bounds the names that are read before they are believed: a write that is given up does not read those that
+// it suspects.
 const maxDoubt = 1 << 16
 
 // Drop forgets everything a transaction of unknown outcome may have changed.
@@ -101,8 +102,8 @@ type Memory struct {
 	doubt map[law.Key]bool
 }
 
-// Config is what a Memory reads with. Fault is called at the named points, for tests; DropGuards leaves compares of a kind out, for the controls of race
-// tests.
+// Config is what a Memory reads with. Fault is called at the named points, for tests; DropGuards leaves compares of a
+// kind out, for the controls of race tests.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -290,8 +291,8 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin says that nothing hangs on a head any more. Where there are as many as there may be it goes at once: one that is not pinned is long
-// to be found among those that are. The caller holds Memory.Mu.
+// Unpin says that nothing hangs on a head any more. Where there are as many as there may be it goes at once: one that
+// is not pinned is long to be found among those that are. The caller holds Memory.Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
@@ -344,8 +345,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones of which none was noted since, so that a client that writes to many zones in turn does not fill the
-// memory.
+// Forget drops the facts of zones of which none was noted since, so that a client that writes to many zones in turn
+// does not fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -368,7 +369,8 @@ func (mem *Memory) enclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone is the key of the zone that a Record probably belongs to, "" for none: as it refers to it, or as names are remembered.
+// GuessZone is the key of the zone that a Record probably belongs to, "" for none: as it refers to it, or as names
+// are remembered.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -413,7 +415,8 @@ func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten takes in that the object of a zone was written anew from one revision to another, with all that follows from it as it was.
+// Rewritten takes in that the object of a zone was written anew from one revision to another, with all that follows
+// from it as it was.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -53,7 +53,8 @@ type Session struct {
 	Over *Overlay
 }
 
-// Overlay is a zone and its facts as the writes leave them that were decided first, of those that one transaction makes true.
+// Overlay is a zone and its facts as the writes leave them that were decided first, of those that one transaction
+// makes true.
 type Overlay struct {
 	Key   string         // of the zone; "": of none
 	Base  *v1alpha1.Zone // as it stands, at mod
@@ -297,8 +298,9 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessEmpty takes it that nothing is at or below a new name, and has that compared. Where something is known to be, or is being written there, and
-// below an apex, where mostly something is, the range is read. The caller holds mem.Mu.
+// guessEmpty takes it that nothing is at or below a new name, and has that compared. Where something is known to be,
+// or is being written there, and below an apex, where mostly something is, the range is read. The caller holds
+// mem.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -330,8 +332,8 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return true
 }
 
-// OverlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: what etcd has there is not what
-// the write would find.
+// OverlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: what
+// etcd has there is not what the write would find.
 type OverlapError struct{ Name string }
 
 func (e *OverlapError) Error() string { return "rests on what is being written below " + e.Name }
@@ -360,7 +362,8 @@ func (s *Session) overlaps(need []law.Key) error {
 	return nil
 }
 
-// LookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in memory.
+// LookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in
+// memory.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()

@@ -109,8 +109,8 @@ func (v *vandal) delegation(ns, name string, change func(*v1alpha1.Delegation)) 
 
 func (v *vandal) room(room string) string { return v.s.Ledger.Layout().Room(room) }
 
-// mid is the key of a journal step of example.org. from its middle. It and the one before it stand alone: a transaction of several
-// writes has one key for all of its steps.
+// mid is the key of a journal step of example.org. from its middle. It and the one before it stand alone: a
+// transaction of several writes has one key for all of its steps.
 func (v *vandal) mid() string { _, mid := v.middle(); return mid }
 
 func (v *vandal) middle() (before, mid string) {
@@ -584,7 +584,8 @@ func lastStep(v *vandal, uid string) string {
 	return ""
 }
 
-// Ledger A7: a Zone that cannot be read is one finding. What belongs to it is as it should be, and no finding says to take it away.
+// Ledger A7: a Zone that cannot be read is one finding. What belongs to it is as it should be, and no finding says to
+// take it away.
 func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	s := st.Server()

@@ -49,7 +49,8 @@ func (c *check) checkDecisions() error {
 	return nil
 }
 
-// ask runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the facts at odds.
+// ask runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the facts
+// at odds.
 func (c *check) ask(decide func(*law.Seen) law.Outcome, without ...law.Key) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
@@ -140,8 +141,8 @@ func (c *check) checkWaiting(r *record) {
 	}
 }
 
-// admits reports whether a record that waits would be adopted if what stands under the keys that a loser marks went. They may have come
-// after it lost, for another reason: then its marks are nowhere, and of no use.
+// admits reports whether a record that waits would be adopted if what stands under the keys that a loser marks went.
+// They may have come after it lost, for another reason: then its marks are nowhere, and of no use.
 func (c *check) admits(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
 	var keys []law.Key
 	for _, x := range marks {

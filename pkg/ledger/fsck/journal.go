@@ -95,8 +95,8 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed reads what was condensed of zones that have not settled since. Parts that the zone's key does not name belong to an attempt that another
-// server was ahead of.
+// readCondensed reads what was condensed of zones that have not settled since. Parts that the zone's key does not
+// name belong to an attempt that another server was ahead of.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := c.room("condensed", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {

@@ -43,7 +43,8 @@ func newModel() model {
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, releasing: map[string]bool{}, refusedNow: map[string]bool{}}
 }
 
-// unread are zones that cannot be read. What belongs to one is not called damage, or an operator would mend by taking it away.
+// unread are zones that cannot be read. What belongs to one is not called damage, or an operator would mend by taking
+// it away.
 type unread struct {
 	named  map[law.Ref]string // keys, by namespace and name
 	uids   map[string]string  // keys, by uid where another key or object tells it

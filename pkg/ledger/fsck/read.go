@@ -296,7 +296,8 @@ func (c *check) readCuts() error {
 	})
 }
 
-// refuseLogs: of an older format a zone may have Records that stand in a redo log alone, which this version does not read.
+// refuseLogs: of an older format a zone may have Records that stand in a redo log alone, which this version does not
+// read.
 func (c *check) refuseLogs(format int) error {
 	logs, err := c.get(c.layout.Room("logs"), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err == nil && logs.Count > 0 {

@@ -20,13 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// What is delivered of an unsettled zone is an earlier content, and a server that starts finds it by undoing the steps since. A mass
-// deletion holds a zone back for days (S7.5), and the journal is bounded. So of these steps the oldest are condensed into one before they
-// are trimmed: the rows of that are no more than those of the two contents between which it leads, however much was written meanwhile.
-// The last of the steps that are in it stays in the journal, so that those behind it join on to it.
+// What is delivered of an unsettled zone is an earlier content, and a server that starts finds it by undoing the
+// steps since. A mass deletion holds a zone back for days (S7.5), and the journal is bounded. So of these steps the
+// oldest are condensed into one before they are trimmed: the rows of that are no more than those of the two contents
+// between which it leads, however much was written meanwhile. The last of the steps that are in it stays in the
+// journal, so that those behind it join on to it.
 //
-// It is stored in parts, and they count only by the key that names them, which is compared when it is written: of two servers that condense
-// at once one is in vain. Each server makes the same parts up to the same step.
+// It is stored in parts, and they count only by the key that names them, which is compared when it is written: of two
+// servers that condense at once one is in vain. Each server makes the same parts up to the same step.
 
 // condensedPart is how many octets of rows a part has at most, one row more at least.
 const condensedPart = 256 << 10
@@ -45,8 +46,8 @@ type Condensed struct {
 	Unknown *law.Unknown `json:"-"`
 }
 
-// readCondensed is what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present one. nil: nothing is. Of
-// another hold it is since another serial.
+// readCondensed is what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present
+// one. nil: nothing is. Of another hold it is since another serial.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -87,8 +88,9 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense takes the steps of the journal of z up to step n into what is condensed of it. It returns before which step the journal may be
-// trimmed: 0 where another server was ahead, or z has left its name since it was read or written at a revision.
+// Condense takes the steps of the journal of z up to step n into what is condensed of it. It returns before which
+// step the journal may be trimmed: 0 where another server was ahead, or z has left its name since it was read or
+// written at a revision.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -156,8 +158,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed compares that z stands under the name that it had at a revision; nil: it does not. Of a zone that is gone nothing may be written that
-// its purge could have passed (I4), and of one that stands again nothing taken by what it was before. What else changes at the name is no matter.
+// stillNamed compares that z stands under the name that it had at a revision; nil: it does not. Of a zone that is
+// gone nothing may be written that its purge could have passed (I4), and of one that stands again nothing taken by
+// what it was before. What else changes at the name is no matter.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

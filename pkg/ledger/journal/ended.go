@@ -18,9 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A zone that ended has no content, and its records may be anything by now. But while it has the finalizer of Delivery the keys of
-// its owners and its journal stay, and the outbox item that is to purge them with the header: they name every RRset that may stand
-// at a provider. No tenant writes them. The zone is not made anew before they are purged.
+// A zone that ended has no content, and its records may be anything by now. But while it has the finalizer of
+// Delivery the keys of its owners and its journal stay, and the outbox item that is to purge them with the header:
+// they name every RRset that may stand at a provider. No tenant writes them. The zone is not made anew before they
+// are purged.
 
 // ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
@@ -29,11 +30,13 @@ var ErrDelivered = errors.New("the zone is not withdrawn yet")
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows are the owners and types of its RRsets besides those of the header, and of those that steps changed; they are without data.
+	// Rows are the owners and types of its RRsets besides those of the header, and of those that steps changed; they
+	// are without data.
 	Rows []content.Row
 }
 
-// Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name since.
+// Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name
+// since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	uid := string(zone.UID)
 	trimmed := func(why string) error { return fmt.Errorf("zone %s, %s: %w", uid, why, ErrTrimmed) }

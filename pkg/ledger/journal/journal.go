@@ -26,16 +26,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from the records,
-// so for these two it need not stay. But a provider that cannot list what it has is told by the journal which RRsets it has to
-// remove (S8.2), and nothing else has them. So the steps that some Delivery has not confirmed stay, up to keptOctets, and of all
-// others little, or the changes of many zones would fill etcd: JournalSteps of a zone, and where steps are longer than longStep
-// JournalOctets of them. One record makes as many steps as its writer likes, of up to some 200 KiB.
+// The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from
+// the records, so for these two it need not stay. But a provider that cannot list what it has is told by the journal
+// which RRsets it has to remove (S8.2), and nothing else has them. So the steps that some Delivery has not confirmed
+// stay, up to keptOctets, and of all others little, or the changes of many zones would fill etcd: JournalSteps of a
+// zone, and where steps are longer than longStep JournalOctets of them. One record makes as many steps as its writer
+// likes, of up to some 200 KiB.
 //
-// No write trims. Beside the writes, each time that a server has written half of JournalSteps it leaves so many, and each time that it
-// has written JournalOctets of long ones, or for a Delivery a quarter of keptOctets, it weighs what is there. Just before there are half
-// as many more, or twice as many octets, and as many again for each further server that writes. The oldest go first, so that a journal
-// never has a gap.
+// No write trims. Beside the writes, each time that a server has written half of JournalSteps it leaves so many, and
+// each time that it has written JournalOctets of long ones, or for a Delivery a quarter of keptOctets, it weighs what
+// is there. Just before there are half as many more, or twice as many octets, and as many again for each further
+// server that writes. The oldest go first, so that a journal never has a gap.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
@@ -43,20 +44,20 @@ const (
 	// trimPage steps are read at once, some megabytes of the longest, and more where they are short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// entryOctets for each entry of a zone, and twice JournalOctets at least, are kept of steps that a provider has yet to hear of.
-	// A Record of one entry is counted for some forty times as much (S9.1), and one of as many values as there may be for a third, so
-	// that a tenant's journals are bounded as its records and zones are.
+	// entryOctets for each entry of a zone, and twice JournalOctets at least, are kept of steps that a provider has
+	// yet to hear of. A Record of one entry is counted for some forty times as much (S9.1), and one of as many values
+	// as there may be for a third, so that a tenant's journals are bounded as its records and zones are.
 	entryOctets = 64
 )
 
-// Unsettled: what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts, and a controller, find that by
-// undoing the steps since.
+// Unsettled: what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts, and a
+// controller, find that by undoing the steps since.
 func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
-// keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled; then older steps are
-// condensed.
+// keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled; then
+// older steps are condensed.
 func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
@@ -85,15 +86,16 @@ type Trimming struct {
 	condensed int
 	// written are the steps since it was trimmed last, octets theirs and long those of long ones since it was weighed.
 	written, octets, long int
-	// running: it is being trimmed; done: it was, by this process, which has left nothing before the key to since the zone has its name. A zone
-	// that ended and stands again (S3.4) has its uid, and counts its steps from the first on.
+	// running: it is being trimmed; done: it was, by this process, which has left nothing before the key to since the
+	// zone has its name. A zone that ended and stands again (S3.4) has its uid, and counts its steps from the first
+	// on.
 	running, done bool
 	to            string
 	named         int64
 }
 
-// Wrote takes in how long the value is that the transaction at rev has written to the journal of z, whose last step it holds. name is the zone's,
-// for the log.
+// Wrote takes in how long the value is that the transaction at rev has written to the journal of z, whose last step
+// it holds. name is the zone's, for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,11 +131,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and of all that so
-// many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two
-// servers may do it at once. A Delivery that is made after they were read needs no step before
-// the serial that the zone has by then, and the others need fewer as time goes.
-// Nothing is taken where the zone has left its name since rev.
+// trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and
+// of all that so many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and
+// returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs
+// no step before the serial that the zone has by then, and the others need fewer as time goes. Nothing is taken where
+// the zone has left its name since rev.
 func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -195,8 +197,8 @@ func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev 
 	return condensed, nil
 }
 
-// from is the key before which this process has left nothing of the journal of a zone that has had its name since the revision named. No step is
-// written there any more.
+// from is the key before which this process has left nothing of the journal of a zone that has had its name since the
+// revision named. No step is written there any more.
 func (t *Trimming) from(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,8 +247,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weigh returns before which key a journal is to end: before oldest, and before all that are more than so many octets, counted back from
-// the step newest, which stays in any case.
+// weigh returns before which key a journal is to end: before oldest, and before all that are more than so many
+// octets, counted back from the step newest, which stays in any case.
 func (jr *Journal) weigh(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -268,8 +270,8 @@ func (jr *Journal) weigh(ctx context.Context, zone string, newest, oldest uint64
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// undelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which something may
-// stand at a provider, or to a later one. nil: none.
+// undelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which
+// something may stand at a provider, or to a later one. nil: none.
 func (jr *Journal) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -314,20 +316,22 @@ func (jr *Journal) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(seri
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at that serial, by
-// which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that serial.
+// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at
+// that serial, by which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that
+// serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content state it has, or
-// from the serial at which the zone was made. ErrTrimmed: it has none.
+// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content
+// state it has, or from the serial at which the zone was made. ErrTrimmed: it has none.
 func (jr *Journal) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-// StepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a step could have gone
-// from the one before it has come into the other. At the revision at which the zone stood at step n they always fit.
+// StepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a
+// step could have gone from the one before it has come into the other. At the revision at which the zone stood at
+// step n they always fit.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State, []content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
 	if all || !errors.Is(err, ErrTrimmed) {

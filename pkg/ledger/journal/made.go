@@ -15,7 +15,8 @@ import (
 // What counts is what etcd says, so the octets are compared, not the keys alone.
 
 const (
-	// maxMade values are remembered, of at most maxMadeOctets each: a watch is behind by the transactions that are under way.
+	// maxMade values are remembered, of at most maxMadeOctets each: a watch is behind by the transactions that are
+	// under way.
 	maxMade       = 128
 	maxMadeOctets = 32 << 10
 )

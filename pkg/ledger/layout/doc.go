@@ -3,9 +3,9 @@
 
 // Package layout says where everything stands in etcd and how the ledger's own values are encoded.
 //
-// Objects stand where Kubernetes' storage expects them, under <prefix>/kubi.zone/zones/ and records/. The ledger's own keys
-// stand under <prefix>/ledger/, outside every prefix that a watch of the API follows. Names in keys are label-reversed, so
-// that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
+// Objects stand where Kubernetes' storage expects them, under <prefix>/kubi.zone/zones/ and records/. The ledger's
+// own keys stand under <prefix>/ledger/, outside every prefix that a watch of the API follows. Names in keys are
+// label-reversed, so that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
 //
 //	key                                   value                 says
 //	asked                                 text                  which server asks for the next commit at which zone
@@ -28,17 +28,19 @@
 //	orphans/@ref/<ns>/<zone>/<letter>/…   Waiter                an object that no zone has adopted
 //	outbox/<id>                           law.Work              what a write owes to other objects (I4)
 //
-// Promises. (1) A key of a zone that a decision looks at (owners to deleted) changes only in a transaction that changes the Zone
-// object: one compare of it proves them all (I5). debts/ are compared by themselves, as names/ and outbox/ are. (2) An encoded value is
-// one that a program of another version can read and write again: fields that it does not know survive (Unknown). (3) No value is lost
-// by parsing: what a Parse function reads from a key, the function of that key writes.
+// Promises. (1) A key of a zone that a decision looks at (owners to deleted) changes only in a transaction that
+// changes the Zone object: one compare of it proves them all (I5). debts/ are compared by themselves, as names/ and
+// outbox/ are. (2) An encoded value is one that a program of another version can read and write again: fields that it
+// does not know survive (Unknown). (3) No value is lost by parsing: what a Parse function reads from a key, the
+// function of that key writes.
 //
 // It knows nothing of transactions, clients or time: it is arithmetic on strings.
 //
-// A new kind of key needs: a law.Kind (law/facts.go) where a decision asks for it; Keys.Key, DecodeFact and, where it is a range, IsRange;
-// Rooms; ZoneRooms, among the first OwnRooms of them unless Delivery needs it; LabelsAt, where a name stands in it; the tables above and in
-// package ledger; fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails while no store of that test has one); and a
-// migration, for stores that have none (ledger/migrate.go).
+// A new kind of key needs: a law.Kind (law/facts.go) where a decision asks for it; Keys.Key, DecodeFact and, where it
+// is a range, IsRange; Rooms; ZoneRooms, among the first OwnRooms of them unless Delivery needs it; LabelsAt, where a
+// name stands in it; the tables above and in package ledger; fsck, which recomputes it
+// (TestRun_isCleanOnEveryKindOfStore fails while no store of that test has one); and a migration, for stores that
+// have none (ledger/migrate.go).
 //
 // Read first: keys.go, then value.go.
 package layout

@@ -14,8 +14,8 @@ import (
 // MaxSteps is how many steps a journal value has at most: one for each write of a transaction.
 const MaxSteps = 64
 
-// JournalValue is a content.Transaction with steps and without a zone that is encoded as its steps are decided, each once:
-// how much it takes is known before all of them are there.
+// JournalValue is a content.Transaction with steps and without a zone that is encoded as its steps are decided, each
+// once: how much it takes is known before all of them are there.
 type JournalValue struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder

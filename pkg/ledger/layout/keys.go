@@ -61,8 +61,8 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new kind is named here
-// before one of it is written.
+// Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new
+// kind is named here before one of it is written.
 var Resources = []string{"zones", "records", "delegations", "deliveries", "dnsclasses"}
 
 // Internal is the prefix of every key that is the ledger's own.
@@ -74,7 +74,8 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config is the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked is the key by which a server asks the others for the next commit at a zone; it is written over each time, and nothing rests on it.
+// Asked is the key by which a server asks the others for the next commit at a zone; it is written over each time, and
+// nothing rests on it.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 // LabelsAt is the index in an internal key at which the labels of a name begin,
@@ -188,8 +189,8 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut is the key of what a parent counts of a child (law.CountedCut), PendingCut that of what it has to count yet (law.Debt),
-// and Outbox that of a work item.
+// Cut is the key of what a parent counts of a child (law.CountedCut), PendingCut that of what it has to count yet
+// (law.Debt), and Outbox that of a work item.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
@@ -329,8 +330,9 @@ func (k Keys) ParseOwner(room, key string) (zone string, owner name.Rel, err err
 	return zone, owner, err
 }
 
-// What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a zone whose
-// changes are small. What a zone's journal may take at most is bounded by JournalSteps and JournalOctets of package journal.
+// What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a
+// zone whose changes are small. What a zone's journal may take at most is bounded by JournalSteps and JournalOctets
+// of package journal.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
@@ -338,8 +340,9 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets is what a Record, Zone or Delegation takes in etcd: its key, its form of so many octets and, as an estimate, the ledger's
-// own keys. values are a Record's, or the namespaces of a Delegation, each of which has its rule in a key of its own.
+// StoredOctets is what a Record, Zone or Delegation takes in etcd: its key, its form of so many octets and, as an
+// estimate, the ledger's own keys. values are a Record's, or the namespaces of a Delegation, each of which has its
+// rule in a key of its own.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -351,7 +354,8 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	return stored
 }
 
-// Condensed is the key that says what is condensed of a zone's journal up to which step, CondensedPart one of its parts.
+// Condensed is the key that says what is condensed of a zone's journal up to which step, CondensedPart one of its
+// parts.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
 
 func (k Keys) CondensedPart(zone string, n uint64, part int) string {

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays one
-// octet, and is not six.
+// Encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays
+// one octet, and is not six.
 func Encode(v any) []byte {
 	b, err := encodePlain(v)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// S3.8: over 63 characters the label is the beginning of `<name>.<namespace>` and a hash of all of it. It is a label value
-// for every zone, another one for each, and the same at every server: who selects by it has written it down.
+// S3.8: over 63 characters the label is the beginning of `<name>.<namespace>` and a hash of all of it. It is a label
+// value for every zone, another one for each, and the same at every server: who selects by it has written it down.
 func TestParentLabel_S3_8(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	of := map[string]string{}

@@ -375,7 +375,8 @@ func (box *Outbox) reparent(ctx context.Context, s *standing, scan law.Scan) err
 			for len(above) > 0 && !above[len(above)-1].FQDN.Encloses(below.FQDN) {
 				above = above[:len(above)-1]
 			}
-			// It stays as it is where it came by the zone above, or where what changed of the scanned zone does not concern it.
+			// It stays as it is where it came by the zone above, or where what changed of the scanned zone does not
+			// concern it.
 			kept := !scan.OfZone(&below.Holding)
 			if len(above) > 0 {
 				kept = below.CameBy(above[len(above)-1])

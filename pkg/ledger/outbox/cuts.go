@@ -62,7 +62,8 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 		if stand != nil {
 			ask.Work, ask.WorkBy = stand.Work.ID, stand.Work.By
 		}
-		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do not wait for that.
+		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do
+		// not wait for that.
 		parent, err := box.count(ctx, &ask)
 		if err != nil {
 			return err
@@ -146,8 +147,8 @@ func (box *Outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	return s, nil
 }
 
-// count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is, nil where that does not
-// stand. The debt guards what is read of the child: whatever changes of it owes again.
+// count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is,
+// nil where that does not stand. The debt guards what is read of the child: whatever changes of it owes again.
 func (box *Outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
 	parent, err := box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !stands(parent, ask.Owed) {

@@ -44,7 +44,8 @@ func (s *standing) remains() law.Work {
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
 }
 
-// collectNamed finds the records that a work names: what it has left out and can be read again, and what is refused now.
+// collectNamed finds the records that a work names: what it has left out and can be read again, and what is refused
+// now.
 func (box *Outbox) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
 	for i, record := range slices.Concat(s.Work.Damaged, s.Work.Refused) {
 		turn := max(0, i+1-len(s.Work.Damaged))

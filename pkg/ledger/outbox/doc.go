@@ -1,19 +1,22 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outbox carries out what writes owe to other objects (I4): cascades (cascade.go, window.go, steps.go), Records that move to
-// another zone (move.go), zones that follow a rename (rename.go), cuts that a parent has to count (cuts.go), ends of withdrawn zones
-// (withdrawal.go), keys of zones that are gone (purge.go), and sweeps of what no decision looks at any more (forget.go, serials.go).
+// Package outbox carries out what writes owe to other objects (I4): cascades (cascade.go, window.go, steps.go),
+// Records that move to another zone (move.go), zones that follow a rename (rename.go), cuts that a parent has to
+// count (cuts.go), ends of withdrawn zones (withdrawal.go), keys of zones that are gone (purge.go), and sweeps of
+// what no decision looks at any more (forget.go, serials.go).
 //
-// Promises. (1) Each step is a write as a client's is: decided by the law, proved by the same compares (package commit). So it is worth
-// nothing the second time, and two servers may carry out one item. (2) An item is consumed in the transaction that ends what it owes.
-// (3) The cascades of one namespace follow each other; of several namespaces at most so many run at once, and each gives its place
-// up after a while (lanes.go). (4) A record that cannot be read is left out and named in its item (damaged.go).
+// Promises. (1) Each step is a write as a client's is: decided by the law, proved by the same compares (package
+// commit). So it is worth nothing the second time, and two servers may carry out one item. (2) An item is consumed in
+// the transaction that ends what it owes. (3) The cascades of one namespace follow each other; of several namespaces
+// at most so many run at once, and each gives its place up after a while (lanes.go). (4) A record that cannot be read
+// is left out and named in its item (damaged.go).
 //
-// A step differs from a client's write in three things. What the law refuses is no answer but the reason of a condition: the record
-// leaves its zone, or waits (law.RecordAsk.Cascade). The step leaves the mark of its work at the zone, which is unsettled until the mark
-// is taken away (law.RecordAsk.Work, S7.2). And where records come from one zone to another it looks at the holders of the gaining zone
-// alone, while a client's write is decided as if the losing zone's holders stood there (S2.7): order keeps the names, not refusals.
+// A step differs from a client's write in three things. What the law refuses is no answer but the reason of a
+// condition: the record leaves its zone, or waits (law.RecordAsk.Cascade). The step leaves the mark of its work at
+// the zone, which is unsettled until the mark is taken away (law.RecordAsk.Work, S7.2). And where records come from
+// one zone to another it looks at the holders of the gaining zone alone, while a client's write is decided as if the
+// losing zone's holders stood there (S2.7): order keeps the names, not refusals.
 //
 // It does not know the storage of the API, admission or migrations, and answers no client.
 //

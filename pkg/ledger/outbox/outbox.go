@@ -37,8 +37,8 @@ type Outbox struct {
 	failed                   failures
 }
 
-// New is an outbox over the rooms below. terminating says of a namespace whether it is being deleted, released is told of each Record that a
-// migration let go; both may be nil.
+// New is an outbox over the rooms below. terminating says of a namespace whether it is being deleted, released is
+// told of each Record that a migration let go; both may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
 		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
@@ -196,7 +196,8 @@ func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }
 
-// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled (law.Work.Unmarked).
+// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled
+// (law.Work.Unmarked).
 func (s *standing) mark() string {
 	if s.Work.Unmarked {
 		return ""

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records one after the other, each on what the last one left, and hands many at once to the zone's queue, where they
-// go in as the writes of its clients do (package commit), in order.
+// A cascade decides records one after the other, each on what the last one left, and hands many at once to the zone's
+// queue, where they go in as the writes of its clients do (package commit), in order.
 //
 // Order is S2.7's. What leaves one zone for another does so before the records that
 // wait with it are decided, then all of these come in in order: so which comes first

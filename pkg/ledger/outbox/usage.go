@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation says how many Records its namespaces have in its zone (S4.8). What a write of a Record changes of that is in its key of
-// counts/ at once; the Delegations say so when they are swept, so that a record's write costs no other object, and a Delegation is written
-// once in UsageEvery at most, whatever its namespaces write.
+// A Delegation says how many Records its namespaces have in its zone (S4.8). What a write of a Record changes of that
+// is in its key of counts/ at once; the Delegations say so when they are swept, so that a record's write costs no
+// other object, and a Delegation is written once in UsageEvery at most, whatever its namespaces write.
 
 const (
 	// UsageEvery is how often Delegations are swept.
@@ -89,7 +89,8 @@ func (box *Outbox) sweepUsage(ctx context.Context) {
 	}
 }
 
-// delegationsOf are the names of the Delegations that give the namespace of a count its rules in a zone; of the whole zone without one.
+// delegationsOf are the names of the Delegations that give the namespace of a count its rules in a zone; of the whole
+// zone without one.
 func (box *Outbox) delegationsOf(ctx context.Context, k law.Key) (names []string, err error) {
 	read := func(key string, data []byte) error {
 		var rules law.NamespaceRules

@@ -21,8 +21,9 @@ import (
 const maxWindow = 1 << 14
 
 // window is the next part of what a work decides anew, in order: zones first, since they take records; then the gaining
-// zone's own namespace; what held its base name in the zone that it leaves, so that no record that waited takes a name that
-// is served; all others; and what comes from another zone and held none there. Of each, age decides, then uid (S2.7).
+// zone's own namespace; what held its base name in the zone that it leaves, so that no record that waited takes a
+// name that is served; all others; and what comes from another zone and held none there. Of each, age decides, then
+// uid (S2.7).
 type window struct {
 	own   string
 	after *candidate

@@ -23,7 +23,8 @@ func (s *Seal) Client(client *clientv3.Client) *clientv3.Client {
 	return c
 }
 
-// KV seals what goes through inner. A sealed value cannot be compared, and names cannot be sorted by etcd: both are errors.
+// KV seals what goes through inner. A sealed value cannot be compared, and names cannot be sorted by etcd: both are
+// errors.
 func (s *Seal) KV(inner clientv3.KV) clientv3.KV { return &kv{inner, s} }
 
 type kv struct {
@@ -46,8 +47,8 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream is refused where keys are sealed: whoever wants it wants keys as they come, in another order. Elsewhere it is
-// etcd's.
+// GetStream is refused where keys are sealed: whoever wants it wants keys as they come, in another order. Elsewhere
+// it is etcd's.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	end := string(op.RangeBytes())

@@ -16,7 +16,8 @@ import (
 )
 
 // The watch cache closes a watcher that does not take its events in time, and an informer then sends a new request.
-// Without the pause it closes hundreds here, each time; with it none, unless something else takes the machine away meanwhile.
+// Without the pause it closes hundreds here, each time; with it none, unless something else takes the machine away
+// meanwhile.
 func TestCache_closesNoInformerByTransactions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")

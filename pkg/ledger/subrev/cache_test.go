@@ -165,8 +165,8 @@ func eventText(e watch.Event) string {
 	return one.String()
 }
 
-// listen is n events after a version, and why the watch ended where there were fewer. Where the cache closes a watcher that does not
-// keep up it goes on behind what it has, as informers do.
+// listen is n events after a version, and why the watch ended where there were fewer. Where the cache closes a
+// watcher that does not keep up it goes on behind what it has, as informers do.
 func listen(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -205,8 +205,8 @@ func listed(s storage.Interface, key string, o storage.ListOptions) (map[string]
 	return out, l, err
 }
 
-// A read at the version of an answer has all that the transaction wrote, and a watch from before it has all of it, whenever it
-// begins: by the watch cache over etcd's revisions neither holds.
+// A read at the version of an answer has all that the transaction wrote, and a watch from before it has all of it,
+// whenever it begins: by the watch cache over etcd's revisions neither holds.
 func TestCache_isNotTorn(t *testing.T) {
 	const watchers, lists, initial, n = 24, 4, 4, 40
 	w := newWorld(t)
@@ -356,7 +356,8 @@ func TestCache_isTornWithoutVersions(t *testing.T) {
 	t.Error("100 lists are whole: this test does not see what tears")
 }
 
-// A watch by storage after each version, and an exact list at it, of etcd and of the cache, of this server and of another.
+// A watch by storage after each version, and an exact list at it, of etcd and of the cache, of this server and of
+// another.
 func TestCache_resumesAndListsAtEachVersion(t *testing.T) { newWorld(t).resumesAndLists() }
 
 // So where etcd knows no streams of reads, as before 3.7: storage asks for one, is told so, and reads page by page.
@@ -440,8 +441,8 @@ func (w *world) resumesAndLists() {
 	}
 }
 
-// The check that Kubernetes makes of a cache every few minutes lists etcd at the cache's version, in the middle of a revision too:
-// it must find them equal.
+// The check that Kubernetes makes of a cache every few minutes lists etcd at the cache's version, in the middle of a
+// revision too: it must find them equal.
 func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	w := newWorld(t)
 	s := w.server(true)
@@ -517,7 +518,8 @@ func (f fast) Now() time.Time { return f.begun.Add(60 * time.Since(f.begun)) }
 
 func (f fast) Since(t time.Time) time.Duration { return f.Now().Sub(t) }
 
-// A bookmark says that all up to its version has come. The cache sends one every minute, and one two seconds before the request ends.
+// A bookmark says that all up to its version has come. The cache sends one every minute, and one two seconds before
+// the request ends.
 func TestCache_bookmarksWhatHasCome(t *testing.T) {
 	for what, every := range map[string]bool{"every minute": true, "before the end": false} {
 		t.Run(what, func(t *testing.T) {

@@ -180,8 +180,8 @@ func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err e
 	return subs, nil
 }
 
-// filters maps what a read asks of the modification and creation of keys that are no objects, whose versions are all the last of a
-// revision. Those of objects etcd cannot know: an octet in the value says them.
+// filters maps what a read asks of the modification and creation of keys that are no objects, whose versions are all
+// the last of a revision. Those of objects etcd cannot know: an octet in the value says them.
 func (m *Mapping) filters(op *clientv3.Op) error {
 	if touched, _ := m.touched(spanOf(*op)); filtered(*op) && len(touched) > 0 {
 		return errFilter

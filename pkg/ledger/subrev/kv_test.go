@@ -291,8 +291,8 @@ func (w *world) reads(resource string, version int64, page int64) {
 	check("the stream", objects(kvs), want)
 }
 
-// Inside a revision that wrote nothing of a resource there is nothing to wait for but that etcd says so. What is to come, and what
-// etcd never had, is etcd's own answer.
+// Inside a revision that wrote nothing of a resource there is nothing to wait for but that etcd says so. What is to
+// come, and what etcd never had, is etcd's own answer.
 func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.commit(write{resource: "pods", name: "ns/a", value: "1"})

@@ -114,7 +114,8 @@ func (c *cluster) connect(endpoints ...string) (*kubernetes.Client, error) {
 		DialOptions: []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}})
 }
 
-// line carries connections to an address. While it cuts, each ends after some octets that came from there, in the middle of whatever they are.
+// line carries connections to an address. While it cuts, each ends after some octets that came from there, in the
+// middle of whatever they are.
 type line struct {
 	at             string
 	cuts           atomic.Bool
@@ -189,8 +190,8 @@ func (w *world) commitOnce(ctx context.Context, writes ...write) {
 }
 
 // Three members, of which one is stopped again and again and lags when it goes on, and lines that end in the middle of
-// responses: watches of etcd (with fragments and without), of a watch cache, and of the member that lags see each event once,
-// in order; lists at the version of an answer see all of it.
+// responses: watches of etcd (with fragments and without), of a watch cache, and of the member that lags see each
+// event once, in order; lists at the version of an answer see all of it.
 func TestMembers_watchesMissNothing(t *testing.T) {
 	c := newCluster(t)
 	w := worldOn(t, func() (*kubernetes.Client, error) { return c.connect(c.endpoints[0], c.endpoints[1]) })

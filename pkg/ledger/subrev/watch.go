@@ -14,8 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is how many events of shared revisions a watch hands over before it pauses. A watcher of the watch cache has room
-// for ten, and is closed when it does not take the next in time. Events of small transactions that follow each
+// burst is how many events of shared revisions a watch hands over before it pauses. A watcher of the watch cache has
+// room for ten, and is closed when it does not take the next in time. Events of small transactions that follow each
 // other within a pause count together. A lone write is not counted: its commit is its pause.
 const burst = 8
 
@@ -148,7 +148,8 @@ func (w *watcher) hand(ctx context.Context, v *view, out chan<- clientv3.WatchRe
 	return send(r.Events[from:])
 }
 
-// show maps a response. It reports whether there is something for the caller in it: an empty one would look like progress.
+// show maps a response. It reports whether there is something for the caller in it: an empty one would look like
+// progress.
 func (k *kv) show(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client gives one header to several watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last), RaftTerm: h.RaftTerm}

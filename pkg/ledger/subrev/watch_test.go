@@ -178,8 +178,8 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// The octet can be changed by one who can write to etcd: that moves the object inside its revision, or ends the watch; it
-// does not change the object, nor another revision.
+// The octet can be changed by one who can write to etcd: that moves the object inside its revision, or ends the
+// watch; it does not change the object, nor another revision.
 func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	r := store.Must(w.raw().KV.Put(ctx, w.key("pods", "ns/a"), "\x85x"))
@@ -346,7 +346,8 @@ func TestWatcher_tellsProgress(t *testing.T) {
 	}
 }
 
-// A revision that comes in two responses cannot be numbered. etcd never sends one so; a client that did would be found out.
+// A revision that comes in two responses cannot be numbered. etcd never sends one so; a client that did would be
+// found out.
 func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.telling()
@@ -393,7 +394,8 @@ func TestWatcher_ends(t *testing.T) {
 	}
 }
 
-// A client that is closed while watches begin on it waits for those that began, and ends the others. The race detector judges this.
+// A client that is closed while watches begin on it waits for those that began, and ends the others. The race
+// detector judges this.
 func TestWatcher_closesBesideWatchesThatBegin(t *testing.T) {
 	w := newWorld(t)
 	for range 20 {

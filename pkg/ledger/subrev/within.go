@@ -87,7 +87,8 @@ func (k *kv) writes(ctx context.Context, resource string, version int64) ([]*cli
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read", strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
-	// That there is no write up to the version, a watch learns from progress, which etcd tells once the watch has caught up.
+	// That there is no write up to the version, a watch learns from progress, which etcd tells once the watch has
+	// caught up.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event

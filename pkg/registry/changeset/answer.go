@@ -24,7 +24,8 @@ const (
 	maxOutcome = 300
 )
 
-// answer is the error of a set that was not written: what is wrong with all of it, or the refusals of all items; nil where none failed.
+// answer is the error of a set that was not written: what is wrong with all of it, or the refusals of all items; nil
+// where none failed.
 func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	if failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -56,8 +57,8 @@ func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	return nil
 }
 
-// told is the error of several items: that of all where they have one code, 422 where they differ, so that a client that repeats some codes
-// does not repeat what cannot pass.
+// told is the error of several items: that of all where they have one code, 422 where they differ, so that a client
+// that repeats some codes does not repeat what cannot pass.
 func told(set *v1alpha1.ChangeSet, items []*item, so string) error {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
@@ -108,7 +109,8 @@ func (x *item) causes() (causes []metav1.StatusCause) {
 	return causes
 }
 
-// fieldOf is a field of the Record as one of the set: that of the Record to apply, or else the item, which has no such field.
+// fieldOf is a field of the Record as one of the set: that of the Record to apply, or else the item, which has no
+// such field.
 func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()

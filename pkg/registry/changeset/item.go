@@ -85,7 +85,8 @@ func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 	set.Leave(x.index, x.failure != nil)
 }
 
-// ask has the request served. A panic is the item's alone: the server of a client's request would stop it, too, and log it.
+// ask has the request served. A panic is the item's alone: the server of a client's request would stop it, too, and
+// log it.
 func (x *item) ask(ctx context.Context, handler http.Handler) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -106,7 +107,8 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// context of the request: it ends with the set's, and of what that knows it has the user alone, as a request from outside would have.
+// context of the request: it ends with the set's, and of what that knows it has the user alone, as a request from
+// outside would have.
 func (x *item) context(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })

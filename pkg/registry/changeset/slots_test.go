@@ -13,7 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// S10.6: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends. Nothing is left of a caller that has gone.
+// S10.6: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends.
+// Nothing is left of a caller that has gone.
 func TestSlots_S10_6(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}

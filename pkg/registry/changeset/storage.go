@@ -43,7 +43,8 @@ type Set interface {
 
 // Config is what the storage of ChangeSets is made of. Fields are required where nothing else is said.
 type Config struct {
-	// Handler serves the requests of items. It is what every request meets behind authentication, and priority and fairness.
+	// Handler serves the requests of items. It is what every request meets behind authentication, and priority and
+	// fairness.
 	Handler http.Handler
 	// NewSet begins a set of n writes.
 	NewSet func(n int) Set

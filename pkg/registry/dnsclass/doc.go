@@ -1,10 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsclass is the door of classes: the REST storage of dnsclasses.kubi.zone and its subresources status and finalizers.
+// Package dnsclass is the door of classes: the REST storage of dnsclasses.kubi.zone and its subresources status and
+// finalizers.
 //
-// It promises: (1) spec is the cluster admin's and status the controller's: a write of one leaves the other as it is; (2) a secret in the class itself is
-// refused unless the server was told to take it; (3) nothing of a Secret that a class names is read here, so no answer can show it.
+// It promises: (1) spec is the cluster admin's and status the controller's: a write of one leaves the other as it is;
+// (2) a secret in the class itself is refused unless the server was told to take it; (3) nothing of a Secret that a
+// class names is read here, so no answer can show it.
 //
 // It does not know providers, nor who delivers what: package class of the API says whose zones a class takes.
 //

@@ -31,7 +31,8 @@ type Config struct {
 	Scheme *runtime.Scheme
 	// RESTOptions says where and how DNSClasses are stored.
 	RESTOptions generic.RESTOptionsGetter
-	// AllowInlineSecrets takes secrets that stand in the class itself, where everybody reads them who may read classes. Optional.
+	// AllowInlineSecrets takes secrets that stand in the class itself, where everybody reads them who may read
+	// classes. Optional.
 	AllowInlineSecrets bool
 }
 
@@ -75,8 +76,8 @@ func NewStorage(config Config) (*Storage, error) {
 	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store, finalizersStrategy{strategy})}, nil
 }
 
-// Delete refuses where the class is protected, and says what the deletion of one in use does. What is asked is the object
-// deleted, not one read before.
+// Delete refuses where the class is protected, and says what the deletion of one in use does. What is asked is the
+// object deleted, not one read before.
 func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	return r.Store.Delete(ctx, name, unprotected(validation), options)
 }

@@ -58,7 +58,8 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec, after which nothing is known to wait for a person (S7.4).
+// PrepareForUpdate leaves status alone and counts changes of spec, after which nothing is known to wait for a person
+// (S7.4).
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
 	after.Status = before.Status
@@ -111,7 +112,8 @@ func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfStatus(nil, nil)
 }
 
-// finalizersStrategy is what writing the subresource finalizers means: a controller holds a DNSClass by it without a right on its spec.
+// finalizersStrategy is what writing the subresource finalizers means: a controller holds a DNSClass by it without a
+// right on its spec.
 type finalizersStrategy struct{ strategy }
 
 func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

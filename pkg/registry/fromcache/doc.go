@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromcache has a deletion begin with what the watch cache has of the object, as a generic store's updates do. The generic store reads
-// etcd for it first, and etcd is asked again by the transaction that deletes: that read was a tenth of a deletion.
+// Package fromcache has a deletion begin with what the watch cache has of the object, as a generic store's updates
+// do. The generic store reads etcd for it first, and etcd is asked again by the transaction that deletes: that read
+// was a tenth of a deletion.
 //
-// It promises: (1) what is deleted is decided on the object that is deleted: where it has other finalizers, another uid or another deletion mark than
-// what the cache had, the deletion begins anew with a read of etcd; (2) what the cache does not have is looked for in etcd; (3) a deletion with
-// preconditions, or of a collection, is not touched.
+// It promises: (1) what is deleted is decided on the object that is deleted: where it has other finalizers, another
+// uid or another deletion mark than what the cache had, the deletion begins anew with a read of etcd; (2) what the
+// cache does not have is looked for in etcd; (3) a deletion with preconditions, or of a collection, is not touched.
 //
 // It does not know what is deleted, nor what else is validated.
 //

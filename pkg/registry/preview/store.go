@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 )
 
-// Decide says what a commit would say. It fills the status of after and returns the API error the commit would, and changes nothing else.
-// before is nil for a creation, after is nil for a removal.
+// Decide says what a commit would say. It fills the status of after and returns the API error the commit would, and
+// changes nothing else. before is nil for a creation, after is nil for a removal.
 type Decide[T runtime.Object] func(ctx context.Context, before, after T) error
 
 // Store is a generic store of objects of type T (a pointer) whose dry runs are decided.

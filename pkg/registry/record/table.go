@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// dataWidth is the most characters of data in a row. With it the row of a Record with names of usual length is at most 120 characters wide, its namespace
-// included.
+// dataWidth is the most characters of data in a row. With it the row of a Record with names of usual length is at
+// most 120 characters wide, its namespace included.
 const dataWidth = 32
 
 var columns = []metav1.TableColumnDefinition{

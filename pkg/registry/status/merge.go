@@ -13,8 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions is what becomes of the conditions when a controller writes a status: those of the types in server stay as they were, the others are as written.
-// stale says that the writer spoke of an older serial; then its Ready, and the Stalled beside it, are dropped and those before stay.
+// Conditions is what becomes of the conditions when a controller writes a status: those of the types in server stay
+// as they were, the others are as written. stale says that the writer spoke of an older serial; then its Ready, and
+// the Stalled beside it, are dropped and those before stay.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -34,8 +35,9 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale says that a status which names the serial written speaks of a time before the serial of the object (S6.7). A writer that names none is not stale.
-// Where serials cannot be compared (RFC 1982 §3.2) it is: a wrong True is worse than a late one.
+// Stale says that a status which names the serial written speaks of a time before the serial of the object (S6.7). A
+// writer that names none is not stale. Where serials cannot be compared (RFC 1982 §3.2) it is: a wrong True is worse
+// than a late one.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -43,7 +45,8 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// KeepMetadata leaves in an object whose status is written all that does not belong to the status. Managed fields are the generic server's to write.
+// KeepMetadata leaves in an object whose status is written all that does not belong to the status. Managed fields are
+// the generic server's to write.
 func KeepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations
@@ -52,13 +55,15 @@ func KeepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// HeldBy are the finalizers of an object after a write of its subresource finalizers: ours as it was written, those of others as they stood before.
+// HeldBy are the finalizers of an object after a write of its subresource finalizers: ours as it was written, those
+// of others as they stood before.
 func HeldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepHeld are the finalizers of an object after a write of the object itself, nil before for a new one: those of others as they were written, ours as it stood.
-// So the right to write an object is no right to free it while a provider has its data (S8.2).
+// KeepHeld are the finalizers of an object after a write of the object itself, nil before for a new one: those of
+// others as they were written, ours as it stood. So the right to write an object is no right to free it while a
+// provider has its data (S8.2).
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
@@ -98,7 +103,8 @@ func KeepParentLabel(after, before *metav1.ObjectMeta) {
 	after.Labels[v1alpha1.LabelParentZone] = value
 }
 
-// NotOwned are the fields that no server-side apply of a resource may own, beside further ones: the label that is output.
+// NotOwned are the fields that no server-side apply of a resource may own, beside further ones: the label that is
+// output.
 func NotOwned(further ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "labels", v1alpha1.LabelParentZone))
 	for _, path := range further {
@@ -107,7 +113,8 @@ func NotOwned(further ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): set}
 }
 
-// NotOwnedOfStatus are the fields that no server-side apply of a status may own: everything outside of status, the server's fields and the server's conditions.
+// NotOwnedOfStatus are the fields that no server-side apply of a status may own: everything outside of status, the
+// server's fields and the server's conditions.
 func NotOwnedOfStatus(fields, server []string) map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(
 		fieldpath.MakePathOrDie("spec"),

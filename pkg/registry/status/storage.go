@@ -51,7 +51,8 @@ func (s *REST) Get(ctx context.Context, name string, options *metav1.GetOptions)
 	return s.store.Get(ctx, name, options)
 }
 
-// Update writes the status of an object that exists. A write that names the uid of another object, such as one that was deleted and made anew, is a Conflict.
+// Update writes the status of an object that exists. A write that names the uid of another object, such as one that
+// was deleted and made anew, is a Conflict.
 func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = rest.WrapUpdatedObjectInfo(info, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
 		return written, s.sameObject(name, written, stored)
@@ -60,7 +61,8 @@ func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
 }
 
-// sameObject compares uids as a precondition of an update does. A patch has none, so validation would answer it with Invalid, which says that the writer did wrong.
+// sameObject compares uids as a precondition of an update does. A patch has none, so validation would answer it with
+// Invalid, which says that the writer did wrong.
 func (s *REST) sameObject(name string, written, stored runtime.Object) error {
 	after, err := meta.Accessor(written)
 	if err != nil {

@@ -33,7 +33,8 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message is the cell that says what stands in the way: of the first condition, in the order of types, that is not True.
+// Message is the cell that says what stands in the way: of the first condition, in the order of types, that is not
+// True.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

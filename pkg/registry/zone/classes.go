@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// classed refuses a new Zone that names a class which is not for its namespace or its view, after whatever else is to be asked: the last word on dnsClassRefs is
-// that of admission webhooks.
+// classed refuses a new Zone that names a class which is not for its namespace or its view, after whatever else is to
+// be asked: the last word on dnsClassRefs is that of admission webhooks.
 func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if further != nil {
@@ -35,8 +35,8 @@ func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc 
 	}
 }
 
-// reclassed refuses an update by the classes it adds. What a Zone names already it keeps naming: whoever narrows a class stops its delivery, and must not
-// stop every other change of the Zone too.
+// reclassed refuses an update by the classes it adds. What a Zone names already it keeps naming: whoever narrows a
+// class stops its delivery, and must not stop every other change of the Zone too.
 func (r *REST) reclassed(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		if further != nil {
@@ -55,8 +55,9 @@ func (r *REST) reclassed(further rest.ValidateObjectUpdateFunc) rest.ValidateObj
 	}
 }
 
-// mayRetain refuses deletionPolicy Retain where a class of the zone does not allow it: what stays at a provider stays under the next owner's zone of the name
-// (S8.2). A Zone that stands with it, before a class disallowed it, keeps it in spec and is withdrawn all the same; its owner is warned. before is nil for a new Zone.
+// mayRetain refuses deletionPolicy Retain where a class of the zone does not allow it: what stays at a provider stays
+// under the next owner's zone of the name (S8.2). A Zone that stands with it, before a class disallowed it, keeps it
+// in spec and is withdrawn all the same; its owner is warned. before is nil for a new Zone.
 func (r *REST) mayRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -96,7 +97,8 @@ func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha
 				"%s: DNSClass %q does not deliver zones of namespace %q; a cluster admin can add the namespace to spec.namespaces.names of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
-		// A zone that refers to another one without a view has that one's, which is known only when it is decided: the controller looks (S1.8).
+		// A zone that refers to another one without a view has that one's, which is known only when it is decided:
+		// the controller looks (S1.8).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.8); a cluster admin can add the view to spec.views of that DNSClass, where \"\" is the default view and \"*\" every view",
@@ -106,8 +108,9 @@ func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha
 	return nil
 }
 
-// complete writes into a Zone what it does not say and its first class gives: the ttl, where that gives none the default of Zones (S6.3), and in a new Zone
-// the name servers (S6.2), none where it says [] itself. They are then the Zone's own, so a class that is changed later changes no zone behind its owner's back.
+// complete writes into a Zone what it does not say and its first class gives: the ttl, where that gives none the
+// default of Zones (S6.3), and in a new Zone the name servers (S6.2), none where it says [] itself. They are then the
+// Zone's own, so a class that is changed later changes no zone behind its owner's back.
 func (r *REST) complete(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
@@ -129,8 +132,8 @@ func (r *REST) complete(ctx context.Context, zone *v1alpha1.Zone, made bool) err
 	return nil
 }
 
-// completed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it was made (S6.3), whatever its classes say by
-// now. What is created by an update is completed as every new Zone is.
+// completed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it
+// was made (S6.3), whatever its classes say by now. What is created by an update is completed as every new Zone is.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -34,7 +34,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// door serves the two subresources of one zone as the generic server would: options read from the query, the user in the context.
+// door serves the two subresources of one zone as the generic server would: options read from the query, the user in
+// the context.
 type door struct {
 	*httptest.Server
 	zone    *v1alpha1.Zone
@@ -270,7 +271,8 @@ func TestEntries_selected(t *testing.T) {
 	d.refused(t, "/example-org/entries?limit=-1", "", "tenant", http.StatusBadRequest, "query parameter limit")
 }
 
-// However a listing is cut, its pages together are the listing, and all are of one serial, whatever is written meanwhile.
+// However a listing is cut, its pages together are the listing, and all are of one serial, whatever is written
+// meanwhile.
 func TestEntries_pagesAreOneSerial(t *testing.T) {
 	views := &held{snapshots: []*fixed{example(7, 20)}}
 	d := openDoor(t, views, nil)

@@ -22,14 +22,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// subresourceEstablish is the subresource of zones whose creation is the right to have a standalone zone (S3.2). A verb of its own on zones would come with
-// every Role that has all verbs on them.
+// subresourceEstablish is the subresource of zones whose creation is the right to have a standalone zone (S3.2). A
+// verb of its own on zones would come with every Role that has all verbs on them.
 const subresourceEstablish = "establish"
 
 // maxReviews bounds how often one update asks anew because the zone was renamed under it.
 const maxReviews = 3
 
-// EstablishREST is the subresource establish. It stands for a right alone: discovery lists it, so that kubectl knows it, and nothing can be sent to it.
+// EstablishREST is the subresource establish. It stands for a right alone: discovery lists it, so that kubectl knows
+// it, and nothing can be sent to it.
 type EstablishREST struct{}
 
 var (
@@ -61,8 +62,9 @@ type establisher struct {
 	with func(ctx context.Context, allowed bool) context.Context
 }
 
-// resourceName is the name that a role lists to allow one zone: the fqdn without its trailing dot, "." for the root, behind `view:` outside of the default
-// view. False for a zone that cannot be standalone: one whose name is relative, or is none.
+// resourceName is the name that a role lists to allow one zone: the fqdn without its trailing dot, "." for the root,
+// behind `view:` outside of the default view. False for a zone that cannot be standalone: one whose name is relative,
+// or is none.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -125,8 +127,9 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.Store.Create(ctx, obj, r.classed(validation), options)
 }
 
-// Update updates a Zone. Which name it comes to is known only within the update, after the patch and the admission, where a lock may be held; so a name
-// that must be asked for ends the attempt, is asked for, and the update begins again.
+// Update updates a Zone. Which name it comes to is known only within the update, after the patch and the admission,
+// where a lock may be held; so a name that must be asked for ends the attempt, is asked for, and the update begins
+// again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked := ctx, ""
 	createValidation, updateValidation = r.classed(createValidation), r.reclassed(updateValidation)

@@ -85,7 +85,8 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
-// writeError answers with a Status. It is JSON whatever was asked for, as there is no Status in a master file, and YAML readers read JSON.
+// writeError answers with a Status. It is JSON whatever was asked for, as there is no Status in a master file, and
+// YAML readers read JSON.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

@@ -56,8 +56,8 @@ func (s *seats) inUse() int {
 	return s.taken
 }
 
-// readerOf is the name of the user who reads. The service accounts of a namespace are one reader: whoever owns a namespace
-// makes as many as he likes, and with one seat more for each he would have all of them.
+// readerOf is the name of the user who reads. The service accounts of a namespace are one reader: whoever owns a
+// namespace makes as many as he likes, and with one seat more for each he would have all of them.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

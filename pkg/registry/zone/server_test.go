@@ -50,7 +50,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// decision is what the tests plug where the ledger is: it fills a status, refuses what it is told to, and remembers what it was asked.
+// decision is what the tests plug where the ledger is: it fills a status, refuses what it is told to, and remembers
+// what it was asked.
 type decision struct {
 	mu      sync.Mutex
 	refuse  error
@@ -571,7 +572,8 @@ func testProtection(t *testing.T, s *server) {
 	}
 }
 
-// DNSClass.spec.namespaces decides which namespaces may use a class: 403, but for what stood and for what is not there yet.
+// DNSClass.spec.namespaces decides which namespaces may use a class: 403, but for what stood and for what is not
+// there yet.
 func testClasses(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("classed")
@@ -588,7 +590,8 @@ func testClasses(t *testing.T, s *server) {
 			t.Errorf("%v", err)
 		}
 	}
-	// S1.8: a class that does not deliver the view, where the Zone says it; a view that comes by zoneRef is looked at by the controller.
+	// S1.8: a class that does not deliver the view, where the Zone says it; a view that comes by zoneRef is looked at
+	// by the controller.
 	inside := in("c0", ours)
 	inside.Spec.View = "inside"
 	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.8)`) {
@@ -665,7 +668,8 @@ type warnings []string
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
-// S8.2, attack 71: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands is warned of and goes on.
+// S8.2, attack 71: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands
+// is warned of and goes on.
 func testRetain(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("classed")

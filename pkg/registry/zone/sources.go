@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// origins says which Records define entries. Entries come owner by owner, so it holds the Records of one owner at a time.
-// The Records are as they are now: an entry of a Record that went meanwhile has none.
+// origins says which Records define entries. Entries come owner by owner, so it holds the Records of one owner at a
+// time. The Records are as they are now: an entry of a Record that went meanwhile has none.
 type origins struct {
 	ctx     context.Context
 	sources Sources

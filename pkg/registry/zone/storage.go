@@ -34,13 +34,16 @@ type Config struct {
 	RESTOptions generic.RESTOptionsGetter
 	// Preview decides a dry run.
 	Preview preview.Decide[*v1alpha1.Zone]
-	// Authorizer is the server's: it is asked for create of zones/establish, and for list of records where sources are wanted.
+	// Authorizer is the server's: it is asked for create of zones/establish, and for list of records where sources
+	// are wanted.
 	Authorizer authorizer.UnconditionalAuthorizer
 	// WithEstablish hands the answer for zones/establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
-	// Admits says whether a DNSClass may deliver zones of a namespace, and of a view; true where there is no such class, so that zones may come before their classes.
+	// Admits says whether a DNSClass may deliver zones of a namespace, and of a view; true where there is no such
+	// class, so that zones may come before their classes.
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
-	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not validated yet, and the class is not changed.
+	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not
+	// validated yet, and the class is not changed.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// Withdrawing are the classes that deliver a Zone and do not allow it deletionPolicy Retain, by name.
 	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]string, error)
@@ -48,7 +51,8 @@ type Config struct {
 	Views Views
 	// Sources answers which Records define entries; nil refuses that question.
 	Sources Sources
-	// Streams is the most answers of entries and changes under way at once, of which one user has at most half; 0 is 32.
+	// Streams is the most answers of entries and changes under way at once, of which one user has at most half; 0 is
+	// 32.
 	Streams int
 	// Stopping ends watches of changes, so that a server that stops need not wait for those who watch. Optional.
 	Stopping context.Context

@@ -61,10 +61,12 @@ func (strategy) Canonicalize(runtime.Object) {}
 
 func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 
-// AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there; with one it would lose against every record of a busy zone.
+// AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there; with one it would lose against
+// every record of a busy zone.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec (S7.4). The finalizer of delivery stays as it is (S8.2).
+// PrepareForUpdate leaves status alone and counts changes of spec (S7.4). The finalizer of delivery stays as it is
+// (S8.2).
 func (strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
 	after.Status = before.Status
@@ -127,7 +129,8 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	}
 }
 
-// saysBehind: a Ready that is False for SerialBehind speaks of a serial that is ahead of the zone's: a secondary's (S6.6).
+// saysBehind: a Ready that is False for SerialBehind speaks of a serial that is ahead of the zone's: a secondary's
+// (S6.6).
 func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonSerialBehind &&
@@ -146,7 +149,8 @@ func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfStatus(serverFields, serverConditions)
 }
 
-// finalizersStrategy is what writing the subresource finalizers means: a controller holds a Zone by it without a right on its spec.
+// finalizersStrategy is what writing the subresource finalizers means: a controller holds a Zone by it without a
+// right on its spec.
 type finalizersStrategy struct{ strategy }
 
 func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

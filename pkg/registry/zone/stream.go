@@ -49,8 +49,8 @@ func (i *impatient) Write(piece []byte) (int, error) {
 	return i.w.Write(piece)
 }
 
-// list writes an object with one long list in it, item by item: the object without the list, then the items, then what is only known at the end.
-// The format is JSON or YAML.
+// list writes an object with one long list in it, item by item: the object without the list, then the items, then
+// what is only known at the end. The format is JSON or YAML.
 type list struct {
 	*stream
 	yaml  bool

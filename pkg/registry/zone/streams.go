@@ -24,14 +24,16 @@ const (
 	retrySoon = 1
 )
 
-// streams is what entries and changes share: who reads the Zone, where the content comes from, how many may be under way.
+// streams is what entries and changes share: who reads the Zone, where the content comes from, how many may be under
+// way.
 type streams struct {
 	zone       func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	views      Views
 	sources    Sources
 	authorizer authorizer.UnconditionalAuthorizer
 	patience   time.Duration
-	// seats bound the answers under way. Streams are exempt from the server's own limits, because they outlive its request timeout.
+	// seats bound the answers under way. Streams are exempt from the server's own limits, because they outlive its
+	// request timeout.
 	seats *seats
 	// watches bound those who stay for what comes; stopping ends them.
 	watches  *seats
@@ -57,10 +59,12 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 	return s
 }
 
-// answer is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent before write begins.
+// answer is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent
+// before write begins.
 type answer func(accept string) (write func(w http.ResponseWriter) error, err error)
 
-// handler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own has not.
+// handler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own
+// has not.
 func (s *streams) handler(ctx context.Context, places *seats, prepare answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		leave, refusal := places.take(readerOf(ctx))
@@ -106,7 +110,8 @@ func (s *streams) snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, 
 	return snapshot, err
 }
 
-// mayReadSources says no where the caller asks which Records define a zone and may not list Records everywhere: they are of many namespaces (S1.7).
+// mayReadSources says no where the caller asks which Records define a zone and may not list Records everywhere: they
+// are of many namespaces (S1.7).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	if s.sources == nil {
 		return apierrors.NewBadRequest("sources is not available on this server")

@@ -66,7 +66,8 @@ func row(zone *v1alpha1.Zone) []any {
 	}
 }
 
-// message is why the zone is not ready. A mass deletion comes first: what it removed mostly makes the zone not servable too, and it alone says how to go on.
+// message is why the zone is not ready. A mass deletion comes first: what it removed mostly makes the zone not
+// servable too, and it alone says how to go on.
 func message(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {

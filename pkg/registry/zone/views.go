@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ErrNotHeld is what Views answers for a serial it does not have, or has no longer. The client is told to start over (410).
+// ErrNotHeld is what Views answers for a serial it does not have, or has no longer. The client is told to start over
+// (410).
 var ErrNotHeld = errors.New("this serial is not held here")
 
 // Snapshot is what a zone contains at one serial. It never changes.
@@ -27,7 +28,8 @@ type Snapshot interface {
 	N() uint64
 	State() sethash.State
 	Hash() string
-	// EntriesFrom starts with the SOA for the zero name, else at the first owner at or after the name in canonical order.
+	// EntriesFrom starts with the SOA for the zero name, else at the first owner at or after the name in canonical
+	// order.
 	EntriesFrom(name.Name) iter.Seq[dns.Entry]
 	// RRsets is the definition in canonical order.
 	RRsets() iter.Seq[content.RRset]
@@ -35,7 +37,8 @@ type Snapshot interface {
 
 // Views answers what zones contain, out of memory; of serials before what that holds, out of the stored journal.
 type Views interface {
-	// Snapshot is the zone at status.serial of the object given, or later. It waits until the view is there or ctx ends, and returns the error of ctx then.
+	// Snapshot is the zone at status.serial of the object given, or later. It waits until the view is there or ctx
+	// ends, and returns the error of ctx then.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// At is the zone (by uid) at exactly that serial, or ErrNotHeld.
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
@@ -45,7 +48,8 @@ type Views interface {
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
 	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
 	Changes(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
-	// Left is of a zone that ended (S3.4) one change that removes what it had since a serial, entries without TTL and data, and the name it had; or ErrNotHeld.
+	// Left is of a zone that ended (S3.4) one change that removes what it had since a serial, entries without TTL and
+	// data, and the name it had; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 

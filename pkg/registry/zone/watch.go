@@ -76,7 +76,8 @@ type watcher struct {
 	stream *stream
 }
 
-// run sends until ctx ends, the client is too slow or too far behind, or the zone goes. Only an error of writing is one.
+// run sends until ctx ends, the client is too slow or too far behind, or the zone goes. Only an error of writing is
+// one.
 func (w *watcher) run(ctx context.Context, snapshot Snapshot) error {
 	if w.text {
 		if err := w.stream.comment("changes of zone " + w.zone.Status.FQDN + " after serial " + w.at.String()); err != nil {

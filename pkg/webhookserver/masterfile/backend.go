@@ -89,8 +89,8 @@ func (z *zone) read() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with every set that passes the check beside those before it. Of the others each is refused
-// by itself, so that one that would keep the zone from loading keeps no other out.
+// Apply writes the file once, with every set that passes the check beside those before it. Of the others each is
+// refused by itself, so that one that would keep the zone from loading keeps no other out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]

@@ -208,8 +208,9 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health asks for the SOA of a zone that the server has shown to have, before the first one for the root's. An answer that it signed says that
-// it is there and knows the key. One without a signature says nothing of the key: Knot signs nothing about a zone that it has not.
+// Health asks for the SOA of a zone that the server has shown to have, before the first one for the root's. An answer
+// that it signed says that it is there and knows the key. One without a signature says nothing of the key: Knot signs
+// nothing about a zone that it has not.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knows.Load()
 	query := new(mdns.Msg)

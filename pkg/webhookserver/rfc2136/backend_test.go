@@ -173,7 +173,8 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	must(set("www", rdata.CNAME, "a.example."))
 	refused("an address beside a CNAME", apply(set("www", rdata.A, "192.0.2.1")), protocol.CodeInvalidRecord, http.StatusConflict)
 
-	// BIND takes no addresses of hosts with an underscore. That is the record's fault, and costs those beside it nothing.
+	// BIND takes no addresses of hosts with an underscore. That is the record's fault, and costs those beside it
+	// nothing.
 	together := backend.Apply(ctx, zone, []protocol.RRset{set("before", rdata.A, "192.0.2.1"), set("b_c", rdata.A, "192.0.2.2"), set("after", rdata.A, "192.0.2.3")})
 	refused("what BIND refuses", together[1], protocol.CodeInvalidRecord, http.StatusBadRequest)
 	if together[0] != nil || together[2] != nil {
@@ -240,7 +241,8 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	}
 }
 
-// Knot signs nothing about a zone that it has not, such as the root: that is no fault. Of a key that it has shown not to know it is one.
+// Knot signs nothing about a zone that it has not, such as the root: that is no fault. Of a key that it has shown not
+// to know it is one.
 func TestHealth_beforeKnot(t *testing.T) {
 	zone := name.MustParse("zone0.example.")
 	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{
@@ -297,8 +299,8 @@ func (b between) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) 
 	return set, err
 }
 
-// What others write by dynamic updates of their own is kept, over restarts of the server; so are the servers of a delegation and
-// their addresses, which the DNS server hands out in a referral alone.
+// What others write by dynamic updates of their own is kept, over restarts of the server; so are the servers of a
+// delegation and their addresses, which the DNS server hands out in a referral alone.
 func TestShared_besideOtherUpdates(t *testing.T) {
 	bind := startBIND(t, 1)
 	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})

@@ -21,8 +21,8 @@ import (
 // errAnother: a Zone of this name answered that is not the one asked for. The watch tells of it, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// readDefinition reads a ZoneEntries in the form definition one RRset at a time: a large zone is held once, not a second
-// time as an answer.
+// readDefinition reads a ZoneEntries in the form definition one RRset at a time: a large zone is held once, not a
+// second time as an answer.
 func readDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	answer := json.NewDecoder(body)
 	if err := expect(answer, json.Delim('{')); err != nil {

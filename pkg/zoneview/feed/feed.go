@@ -39,7 +39,8 @@ const (
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: Parallel is the limit.
 	Client rest.Interface
-	// Zones tells of Zones. Whoever has it starts it; a feed looks at names, labels and status alone, so a transform may drop the rest.
+	// Zones tells of Zones. Whoever has it starts it; a feed looks at names, labels and status alone, so a transform
+	// may drop the rest.
 	Zones informers.ZoneInformer
 	// Set is written by the feed alone.
 	Set *zoneview.Set
@@ -218,8 +219,8 @@ func (f *Feed) look() {
 	}
 }
 
-// WaitForSync returns when every zone of the first listing is in the Set, or is none to be in it; else with the cause of
-// ctx.
+// WaitForSync returns when every zone of the first listing is in the Set, or is none to be in it; else with the cause
+// of ctx.
 func (f *Feed) WaitForSync(ctx context.Context) error {
 	select {
 	case <-f.synced:

@@ -31,7 +31,8 @@ const (
 	bigNamespace        = "big"
 )
 
-// manyZones is how many zones the Records go to in turn: those of one zone wait for each other, which test/bench measures.
+// manyZones is how many zones the Records go to in turn: those of one zone wait for each other, which test/bench
+// measures.
 const manyZones = 16
 
 func domain(zone int) string { return fmt.Sprintf("z%02d.example.", zone%manyZones) }

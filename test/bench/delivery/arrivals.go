@@ -140,8 +140,8 @@ func (a *arm) one(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// steady makes changes that are due at a rate. One that is held up by those before it took so much longer: a client does
-// not want fewer changes because the server is slow.
+// steady makes changes that are due at a rate. One that is held up by those before it took so much longer: a client
+// does not want fewer changes because the server is slow.
 func (a *arm) steady(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command delivery measures how a change leaves: the time from a client's write to the answer of a secondary or the call of
-// a webhook, what a transfer of a big zone costs, what the primary weighs, and what delivering writes. `make bench-delivery`
-// runs it.
+// Command delivery measures how a change leaves: the time from a client's write to the answer of a secondary or the
+// call of a webhook, what a transfer of a big zone costs, what the primary weighs, and what delivering writes. `make
+// bench-delivery` runs it.
 //
 // It promises:
 //

@@ -20,8 +20,8 @@ type plan struct {
 	Time   time.Duration
 	// Zone is how many records a zone has in which changes are made.
 	Zone int
-	// Lone changes of a round come one after the other, each a while after the one before was seen. Steady ones are due at
-	// Rate a second, whether those before were seen or not.
+	// Lone changes of a round come one after the other, each a while after the one before was seen. Steady ones are
+	// due at Rate a second, whether those before were seen or not.
 	Lone, Steady int
 	Rate         float64
 	// Burst is how many changes are made at once to count what they make be written.

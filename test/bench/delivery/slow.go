@@ -26,8 +26,8 @@ const (
 const (
 	// slowZones are delivered by both classes, so that the one that is stuck has so many items.
 	slowZones = 20
-	// slowRate is what many zones are changed at, a second: each change is a delivery of its own, because none waits for
-	// another of its zone, and the server must not be what is measured.
+	// slowRate is what many zones are changed at, a second: each change is a delivery of its own, because none waits
+	// for another of its zone, and the server must not be what is measured.
 	slowRate = 20
 )
 

@@ -207,8 +207,9 @@ func keepTransfer(ctx context.Context, server string, records int, file string) 
 	return f.Close()
 }
 
-// transfer asks for the zone by AXFR, reads messages until it has all records, NS and both SOAs (RFC 5936 §2.2), and hands
-// each on with its length. It counts answers in the headers and parses nothing: the client must not be what is measured.
+// transfer asks for the zone by AXFR, reads messages until it has all records, NS and both SOAs (RFC 5936 §2.2), and
+// hands each on with its length. It counts answers in the headers and parses nothing: the client must not be what is
+// measured.
 func transfer(ctx context.Context, server string, records int, into io.Writer) (octets int64, err error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", server)
@@ -248,8 +249,8 @@ func transfer(ctx context.Context, server string, records int, into io.Writer) (
 	return octets, nil
 }
 
-// stored fills a zone through the API, has `kubizone primary` follow it, and compares its memory with that of a Knot with
-// the same zone.
+// stored fills a zone through the API, has `kubizone primary` follow it, and compares its memory with that of a Knot
+// with the same zone.
 func (s *stage) stored(ctx context.Context, into *figures.Results) error {
 	records := s.plan.Stored
 	u, err := s.up(ctx, "stored")

@@ -54,8 +54,8 @@ func (f fixture) name() string {
 	return fmt.Sprintf("records-%d", f.records)
 }
 
-// keep fills a store if that was not done yet and returns the path of its snapshot. The stored form is part of the name:
-// another form is filled anew.
+// keep fills a store if that was not done yet and returns the path of its snapshot. The stored form is part of the
+// name: another form is filled anew.
 func (f fixture) keep(ctx context.Context, dir string) (string, error) {
 	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.name()+".db")
 	if _, err := os.Stat(kept); err == nil {

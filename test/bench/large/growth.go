@@ -204,7 +204,8 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 	}
 }
 
-// neighbour is how long writes of another zone take, and reads of what was written: the watch cache answers when the write has come.
+// neighbour is how long writes of another zone take, and reads of what was written: the watch cache answers when the
+// write has come.
 type neighbour struct{ creates, reads []time.Duration }
 
 // lone adds twenty creates of a neighbour, with a read after each.

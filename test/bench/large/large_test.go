@@ -51,8 +51,9 @@ func many() int {
 	return 4000
 }
 
-// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Times mean nothing here, counts do: a write
-// makes as many allocations as in a zone of a thousand, and a reader who is halfway through the zone holds none of it.
+// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Times mean nothing here, counts do: a
+// write makes as many allocations as in a zone of a thousand, and a reader who is halfway through the zone holds none
+// of it.
 func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")
@@ -85,7 +86,8 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 		}
 	}
 	for _, way := range reads {
-		// What is on its way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer that grew.
+		// What is on its way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer
+		// that grew.
 		if got := median(at(many(), way.what+" holds")); got > 1 {
 			t.Errorf("halfway through %s the server holds %.2f MB for the reader", way.what, got)
 		}

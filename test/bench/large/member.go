@@ -20,7 +20,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd for filling: in this process, without connections, and without syncing, for who loses power begins anew.
+// member is an etcd for filling: in this process, without connections, and without syncing, for who loses power
+// begins anew.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client
@@ -59,8 +60,8 @@ func (m *member) stop() {
 	m.server.Close()
 }
 
-// snapshot writes the file at path: what stands, as a server has it that ran for a while, with neither every revision nor
-// the room that they took.
+// snapshot writes the file at path: what stands, as a server has it that ran for a while, with neither every revision
+// nor the room that they took.
 func (m *member) snapshot(ctx context.Context, path string) (err error) {
 	now, err := m.client.Client.Get(ctx, "compact")
 	if err != nil {

@@ -24,8 +24,8 @@ var reads = []struct {
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", entries}, {"axfr", axfr}}
 
-// read takes the zone by each way for the time, and then to stop halfway and look at what the server holds for a reader who
-// has come so far.
+// read takes the zone by each way for the time, and then to stop halfway and look at what the server holds for a
+// reader who has come so far.
 func (p *plan) read(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
@@ -94,8 +94,8 @@ func entries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// axfr transfers the zone and counts the records by the headers of its messages (RFC 5936 §2.2), without taking them apart:
-// on this machine that would be most of the time.
+// axfr transfers the zone and counts the records by the headers of its messages (RFC 5936 §2.2), without taking them
+// apart: on this machine that would be most of the time.
 func axfr(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {

@@ -33,8 +33,8 @@ type server struct {
 	dns     netip.AddrPort
 	config  *rest.Config
 	client  *versioned.Clientset
-	// ready is the time from start to the line that says so, cpu what the process ran until then, resident the memory after a
-	// rest, in bytes: etcd's pages of its file among it.
+	// ready is the time from start to the line that says so, cpu what the process ran until then, resident the memory
+	// after a rest, in bytes: etcd's pages of its file among it.
 	ready    time.Duration
 	cpu      time.Duration
 	resident uint64
@@ -113,8 +113,8 @@ func (p *plan) serve(ctx context.Context, dir, kept string) (*server, error) {
 	return s, nil
 }
 
-// listed waits until the server's own controller has all records: it lists them after the server is ready, and what that takes
-// is no write's.
+// listed waits until the server's own controller has all records: it lists them after the server is ready, and what
+// that takes is no write's.
 func (s *server) listed(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		got, err := s.counter(ctx, `apiserver_init_events_total{group="kubi.zone",resource="records"}`)

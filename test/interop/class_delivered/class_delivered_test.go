@@ -170,7 +170,8 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 			}
 		}
 	}
-	// A Secret that goes takes its class along; the other one stays. What is paused is not served, and comes back whole.
+	// A Secret that goes takes its class along; the other one stays. What is paused is not served, and comes back
+	// whole.
 	s.keep(t, "red", rig.TSIGKey{Name: "red.example", Algorithm: "hmac-md5", Secret: red.Secret})
 	gone := func(zone string, key *rig.TSIGKey) {
 		t.Helper()
@@ -207,8 +208,8 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	back(redCatalog, "red.test.", &red)
 }
 
-// Any number of primaries show the same, catalog, serial and all, also one that is started anew; and none of them shows a
-// part of it at any moment.
+// Any number of primaries show the same, catalog, serial and all, also one that is started anew; and none of them
+// shows a part of it at any moment.
 func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	s := start(t)
 	s.class(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keep(t, "red", red), CatalogZone: redCatalog})
@@ -360,8 +361,8 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	}
 }
 
-// S6.6: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where somebody accepts
-// it; and what the zone contains stays as it is.
+// S6.6: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where somebody
+// accepts it; and what the zone contains stays as it is.
 func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)
 	s := start(t)

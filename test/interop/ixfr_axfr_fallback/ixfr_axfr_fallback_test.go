@@ -1,9 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ixfr_axfr_fallback proves: where no step leads from the serial that an IXFR names it is still answered rightly:
-// the whole zone to one that is behind, a single SOA to one that is not or asks over UDP
-// (RFC 1995 §2, §4).
+// Package ixfr_axfr_fallback proves: where no step leads from the serial that an IXFR names it is still answered
+// rightly: the whole zone to one that is behind, a single SOA to one that is not or asks over UDP (RFC 1995 §2, §4).
 package ixfr_axfr_fallback
 
 import (

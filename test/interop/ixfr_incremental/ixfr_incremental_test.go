@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ixfr_incremental proves: BIND and Knot follow a zone by the difference alone, over many steps at once and over
-// one packet, and hold it exactly (RFC 1995).
+// Package ixfr_incremental proves: BIND and Knot follow a zone by the difference alone, over many steps at once and
+// over one packet, and hold it exactly (RFC 1995).
 package ixfr_incremental
 
 import (

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package known_types proves: the table of RR types that BIND, Knot, NSD and PowerDNS know (pkg/dns/rdata/judges.txt) is
-// what the installed ones know, so that no type is taken as mere octets that one of them reads (S5.3).
+// Package known_types proves: the table of RR types that BIND, Knot, NSD and PowerDNS know (pkg/dns/rdata/judges.txt)
+// is what the installed ones know, so that no type is taken as mere octets that one of them reads (S5.3).
 package known_types
 
 import (

@@ -1,9 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mass_deletion_held proves S7.5 at all places to which a zone is delivered: two primaries, a BIND and a Knot that are their secondaries,
-// servers that classes of two providers write into. While a mass deletion holds the zone they keep what they have, whatever is
-// killed, started anew, added or taken away; and they have everything as soon as it is let through, or put back.
+// Package mass_deletion_held proves S7.5 at all places to which a zone is delivered: two primaries, a BIND and a Knot
+// that are their secondaries, servers that classes of two providers write into. While a mass deletion holds the zone
+// they keep what they have, whatever is killed, started anew, added or taken away; and they have everything as soon
+// as it is let through, or put back.
 package mass_deletion_held
 
 import (

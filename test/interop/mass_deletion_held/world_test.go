@@ -230,8 +230,8 @@ func (w *world) port() netip.AddrPort {
 // empty is what a server has that a class writes into, before.
 const empty = "example.org. 360 IN SOA ns.example.net. hostmaster.example.org. 1 86400 7200 3600000 360\nexample.org. 360 IN NS ns.example.net.\n"
 
-// start starts two primaries beside a server that is a third, a secondary of each, and two servers that classes write into, one by
-// the webhook server. Two more are there for a class that comes later and for one that is moved.
+// start starts two primaries beside a server that is a third, a secondary of each, and two servers that classes write
+// into, one by the webhook server. Two more are there for a class that comes later and for one that is moved.
 func start(t *testing.T) *world {
 	t.Helper()
 	ctx := rig.Within(t, timeout)
@@ -419,7 +419,8 @@ func (w *world) arrives(serial int64, want []string, at ...place) {
 	}
 }
 
-// stay looks at the places until the function returned is called: whatever they hand on is that. One that is down hands on nothing.
+// stay looks at the places until the function returned is called: whatever they hand on is that. One that is down
+// hands on nothing.
 func (w *world) stay(want []string, at ...place) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var looking sync.WaitGroup

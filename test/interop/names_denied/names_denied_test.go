@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names_denied proves: where a Knot lets the key of a class update some names of a zone and not others, the Records
-// of the others say so, everything else is delivered, and neither a Record that was never taken nor the Zone is held up
-// when it goes. A Record that Knot denies to remove is owed until it lets it go.
+// Package names_denied proves: where a Knot lets the key of a class update some names of a zone and not others, the
+// Records of the others say so, everything else is delivered, and neither a Record that was never taken nor the Zone
+// is held up when it goes. A Record that Knot denies to remove is owed until it lets it go.
 package names_denied
 
 import (

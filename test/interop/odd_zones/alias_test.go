@@ -23,8 +23,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// injection is the zone of two tenants. The value of one reads as records that follow it for a server that leaves the parameters of an
-// SVCB with priority 0 unread: an AAAA for the name at that offset of the message, which is another tenant's.
+// injection is the zone of two tenants. The value of one reads as records that follow it for a server that leaves the
+// parameters of an SVCB with priority 0 unread: an AAAA for the name at that offset of the message, which is another
+// tenant's.
 func injection(offset int) (file, value string) {
 	record := binary.BigEndian.AppendUint16(nil, 1) // class, TTL and length of the AAAA
 	record = binary.BigEndian.AppendUint32(record, 300)

@@ -72,8 +72,8 @@ var (
 	noValue  = regexp.MustCompile(`^(\S+ \d+ IN CAA \d+ \S+ ")"$`)
 )
 
-// changedByPowerDNS: 4.7 reads an empty CAA value from a transfer with a NUL in it. To a certification authority that is
-// no issuer either, so it is no reason to refuse the value.
+// changedByPowerDNS: 4.7 reads an empty CAA value from a transfer with a NUL in it. To a certification authority that
+// is no issuer either, so it is no reason to refuse the value.
 func changedByPowerDNS(line string, file bool) string {
 	if file {
 		return line
@@ -207,8 +207,8 @@ func (r *running) holds(t *testing.T, all []held) {
 	}
 }
 
-// complete reads from PowerDNS' database what it does not hand on: records that it withholds, and zones of which a hundred
-// records do not fit into a message.
+// complete reads from PowerDNS' database what it does not hand on: records that it withholds, and zones of which a
+// hundred records do not fit into a message.
 func complete(ctx context.Context, t *testing.T, p *rig.PowerDNS, there []held, got map[string]string) {
 	t.Helper()
 	for _, z := range there {

@@ -70,7 +70,8 @@ func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing here is about disks, and thousands of records are written: memory will do where there is a file system in it.
+	// Nothing here is about disks, and thousands of records are written: memory will do where there is a file system
+	// in it.
 	dir, err := os.MkdirTemp("/dev/shm", "kubizone-odd-")
 	if err != nil {
 		dir = t.TempDir()
@@ -366,7 +367,8 @@ func (c *tenant) sets(admitted []record) (records []record) {
 	return records
 }
 
-// alone are zones with one value that comes, between the SOAs of a difference, and with two, so that one stands next to last.
+// alone are zones with one value that comes, between the SOAs of a difference, and with two, so that one stands next
+// to last.
 func (c *tenant) alone(all map[rdata.Type][]value) (records []record) {
 	spec := plainZone("alone.example.")
 	c.zone("alone", spec)

@@ -30,8 +30,8 @@ func types() (all []rdata.Type) {
 	return all
 }
 
-// ends are what may stand in a field, from the least to the most that it holds, and what is beyond. They are by the kind
-// of field (rdata.Type.Fields), so that a type which comes is tried as all others are.
+// ends are what may stand in a field, from the least to the most that it holds, and what is beyond. They are by the
+// kind of field (rdata.Type.Fields), so that a type which comes is tried as all others are.
 var ends = map[string][]string{
 	"a number 0-255":        append(numbersTo(255), mnemonics...),
 	"a number 0-65535":      append(numbersTo(65535), mnemonics...),
@@ -151,8 +151,9 @@ type value struct {
 	rdata string // as it is in a zone
 }
 
-// values makes what may be written of every type: its samples and, of each, every field at its ends, more and fewer fields, other
-// blanks and cases, and the octets cut, longer, and changed one by one. It returns what rdata takes, each once, and says how many of each type it refused.
+// values makes what may be written of every type: its samples and, of each, every field at its ends, more and fewer
+// fields, other blanks and cases, and the octets cut, longer, and changed one by one. It returns what rdata takes,
+// each once, and says how many of each type it refused.
 func values(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Type][]value, refused map[rdata.Type]int) {
 	taken, refused = map[rdata.Type][]value{}, map[rdata.Type]int{}
 	known := map[value]bool{}

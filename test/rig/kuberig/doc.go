@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver` for tests. It is
-// apart from package rig because it links Kubernetes' clients and etcd, which costs seconds of each test binary.
+// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver` for tests. It
+// is apart from package rig because it links Kubernetes' clients and etcd, which costs seconds of each test binary.
 //
 // It promises, beside what package rig promises:
 //

@@ -32,8 +32,8 @@ const FrontProxyName = "front-proxy-client"
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
-// sparing is what Kubernetes' programs have in their environment: memory is there, and a tenth of their CPU time would be for
-// garbage.
+// sparing is what Kubernetes' programs have in their environment: memory is there, and a tenth of their CPU time
+// would be for garbage.
 var sparing = []string{"GOGC=400"}
 
 // KubeConfig says what runs beside kube-apiserver and how.
@@ -278,7 +278,8 @@ func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.C
 	return ClientConfig(k.kubeconfigPath(name))
 }
 
-// ClientConfig is what a kubeconfig says, without client-go's limit on the rate of requests: a rig has no rate to protect.
+// ClientConfig is what a kubeconfig says, without client-go's limit on the rate of requests: a rig has no rate to
+// protect.
 func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

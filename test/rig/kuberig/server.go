@@ -122,7 +122,8 @@ func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 // Signal sends a signal to the process: SIGSTOP makes it stand still with its connections open, SIGCONT lets it go on.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
-// Stop asks the server to end, as a kubelet does, and returns what it says to that. One that has not within ctx is killed.
+// Stop asks the server to end, as a kubelet does, and returns what it says to that. One that has not within ctx is
+// killed.
 func (s *Server) Stop(ctx context.Context) error {
 	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err

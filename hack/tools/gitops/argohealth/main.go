@@ -1,8 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command argohealth says what Argo CD makes of objects by the health scripts of an argocd-cm: it reads JSON as kubectl get -o json prints it from its
-// standard input, and prints a line for each object. A script runs as Argo CD runs it: the global obj, the libraries base, package and table, one second.
+// Command argohealth says what Argo CD makes of objects by the health scripts of an argocd-cm: it reads JSON as
+// kubectl get -o json prints it from its standard input, and prints a line for each object. A script runs as Argo CD
+// runs it: the global obj, the libraries base, package and table, one second.
 package main
 
 import (
@@ -71,7 +72,8 @@ func run(file string) error {
 	return nil
 }
 
-// judge is the health of an object: what the script of its kind says, "none" where there is no script. What is being deleted needs no script.
+// judge is the health of an object: what the script of its kind says, "none" where there is no script. What is being
+// deleted needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil

@@ -24,8 +24,8 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits says whether the class may deliver zones of a namespace that has these labels. Where spec.namespaces is absent a default class delivers those
-// of every namespace, any other those of none.
+// Admits says whether the class may deliver zones of a namespace that has these labels. Where spec.namespaces is
+// absent a default class delivers those of every namespace, any other those of none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
@@ -59,7 +59,8 @@ const (
 	maxName   = 253
 )
 
-// DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`, the zone's name cut where it is long.
+// DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`,
+// the zone's name cut where it is long.
 func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
 	kind := ref.Kind
 	if kind == "" {

@@ -18,7 +18,8 @@ var InternalGroupVersion = schema.GroupVersion{Group: v1alpha1.GroupName, Versio
 
 // Install registers kubi.zone in a scheme, in every version and as the internal one.
 func Install(scheme *runtime.Scheme) {
-	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version that is served.
+	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version
+	// that is served.
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	scheme.AddKnownTypes(InternalGroupVersion, v1alpha1.Types()...)
 	utilruntime.Must(scheme.SetVersionPriority(v1alpha1.SchemeGroupVersion))
@@ -45,7 +46,8 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served is a scheme of what the server answers with alone: in OpenAPI the internal version would be one that clients may ask for.
+// Served is a scheme of what the server answers with alone: in OpenAPI the internal version would be one that clients
+// may ask for.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
@@ -56,8 +58,8 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec is how the objects stand in etcd: protobuf, of which a Zone takes half the octets and a twentieth of the time
-// of JSON to read. It reads every form.
+// StorageCodec is how the objects stand in etcd: protobuf, of which a Zone takes half the octets and a twentieth of
+// the time of JSON to read. It reads every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		v1alpha1.SchemeGroupVersion, InternalGroupVersion)

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// What is stored is what was written, and nothing is converted on the way: the internal version is v1alpha1 by another name.
+// What is stored is what was written, and nothing is converted on the way: the internal version is v1alpha1 by
+// another name.
 func TestNew_roundTrip(t *testing.T) {
 	registry := New()
 	codec := registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// addUnversioned registers what the generic server encodes outside of any group of ours: errors, discovery and list options under "v1".
+// addUnversioned registers what the generic server encodes outside of any group of ours: errors, discovery and list
+// options under "v1".
 func addUnversioned(scheme *runtime.Scheme) {
 	core := schema.GroupVersion{Group: "", Version: "v1"}
 	metav1.AddToGroupVersion(scheme, core)

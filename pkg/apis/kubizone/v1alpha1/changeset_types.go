@@ -32,8 +32,9 @@ const (
 // +genclient:onlyVerbs=create
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new serial of the zone, or none. It is created and
-// answered, and not stored. Each item is authorized, admitted and counted as the apply or the delete of a Record that it is.
+// ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new
+// serial of the zone, or none. It is created and answered, and not stored. Each item is authorized, admitted and
+// counted as the apply or the delete of a Record that it is.
 type ChangeSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name: nothing of it is stored.
@@ -49,7 +50,8 @@ type ChangeSet struct {
 
 // ChangeSetSpec says what to change.
 type ChangeSetSpec struct {
-	// items are the changes: at most 100 of them, which take at most 256 KiB of JSON together. No two are of one Record.
+	// items are the changes: at most 100 of them, which take at most 256 KiB of JSON together. No two are of one
+	// Record.
 	// +required
 	// +listType=atomic
 	// +k8s:validation:minItems=1
@@ -66,8 +68,9 @@ type ChangeSetSpec struct {
 
 // ChangeSetItem is one change. It has exactly one member.
 type ChangeSetItem struct {
-	// apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the fields that its manager sets. With metadata.uid or
-	// metadata.resourceVersion it is refused where the Record has another one.
+	// apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the
+	// fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused where the Record has
+	// another one.
 	// +optional
 	Apply *runtime.RawExtension `json:"apply,omitempty" protobuf:"bytes,1,opt,name=apply"`
 	// delete names a Record to delete.
@@ -94,7 +97,8 @@ type ChangeSetStatus struct {
 	// zoneRef is the zone of the items.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,1,opt,name=zoneRef"`
-	// serial of the zone with the changes. Where they change nothing of what the zone contains, it is the one of before.
+	// serial of the zone with the changes. Where they change nothing of what the zone contains, it is the one of
+	// before.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// items are in the order of spec.

@@ -8,26 +8,31 @@ const (
 	// ConditionAdopted of a Record: True while its data is part of a zone.
 	ConditionAdopted = "Adopted"
 	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial.
-	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a Delegation: as Accepted.
+	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a
+	// Delegation: as Accepted.
 	ConditionReady = "Ready"
-	// ConditionStalled of a Zone, a Record or a DNSClass: True where it waits for a person, for a reason that has stood two minutes (S7.4). It is not there else.
+	// ConditionStalled of a Zone, a Record or a DNSClass: True where it waits for a person, for a reason that has
+	// stood two minutes (S7.4). It is not there else.
 	ConditionStalled = "Stalled"
 	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
 	ConditionDelegated = "Delegated"
-	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in the zone.
+	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in
+	// the zone.
 	ConditionServable = "Servable"
-	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2), and while a mass deletion is not let through (S7.5).
+	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2),
+	// and while a mass deletion is not let through (S7.5).
 	ConditionSettled = "Settled"
 )
 
 // ConditionAccepted of a Delegation: True while its rule is in force in the Zone that it names.
 const ConditionAccepted = "Accepted"
 
-// ConditionDrifted of a Delivery: True while the provider does not hold what it had confirmed, Unknown while the two cannot be compared.
+// ConditionDrifted of a Delivery: True while the provider does not hold what it had confirmed, Unknown while the two
+// cannot be compared.
 const ConditionDrifted = "Drifted"
 
-// ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, where the Zone does not exist or is
-// pending, and LimitExceeded, where a namespace would have rules beyond the limit (S4.8).
+// ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, where the Zone does
+// not exist or is pending, and LimitExceeded, where a namespace would have rules beyond the limit (S4.8).
 const ReasonAccepted = "Accepted"
 
 // Reasons of the condition Adopted.
@@ -40,7 +45,8 @@ const (
 	ReasonBelowZoneCut = "BelowZoneCut"
 	// ReasonNameHeld: another namespace holds the name; tried again when it is free (S2.7, S4.6).
 	ReasonNameHeld = "NameHeld"
-	// ReasonCNAMEConflict: other data at the name excludes this Record, or this Record would exclude it; tried again when it is gone (S2.7, S5.5).
+	// ReasonCNAMEConflict: other data at the name excludes this Record, or this Record would exclude it; tried again
+	// when it is gone (S2.7, S5.5).
 	ReasonCNAMEConflict = "CNAMEConflict"
 	// ReasonLimitExceeded: a limit of the name, the RRset, the zone or the namespace is reached (S5.6).
 	ReasonLimitExceeded = "LimitExceeded"
@@ -52,7 +58,8 @@ const (
 	ReasonZoneTerminating = "ZoneTerminating"
 	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.8).
 	ReasonTerminating = "Terminating"
-	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.7), which an earlier version may have taken in (S5.9); write it anew.
+	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.7), which an earlier version may
+	// have taken in (S5.9); write it anew.
 	ReasonValidationFailed = "ValidationFailed"
 	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
 	ReasonInvalid = "Invalid"
@@ -60,7 +67,8 @@ const (
 
 // Reasons shared by Adopted and Delegated.
 const (
-	// ReasonZoneNotFound: the Zone named by zoneRef does not exist, or delegates nothing to the namespace of the object (S2.3, S3.1).
+	// ReasonZoneNotFound: the Zone named by zoneRef does not exist, or delegates nothing to the namespace of the
+	// object (S2.3, S3.1).
 	ReasonZoneNotFound = "ZoneNotFound"
 	// ReasonDelegationWithdrawn: the zone once allowed this object and no longer does (S2.5, S3.4).
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"
@@ -74,7 +82,8 @@ const (
 	ReasonStandalone = "Standalone"
 	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.3).
 	ReasonNotDelegated = "NotDelegated"
-	// ReasonExternalCut: NS records of the enclosing zone cut above this zone, so its own name servers are not added there (S3.5).
+	// ReasonExternalCut: NS records of the enclosing zone cut above this zone, so its own name servers are not added
+	// there (S3.5).
 	ReasonExternalCut = "ExternalCut"
 )
 
@@ -106,7 +115,8 @@ const (
 const (
 	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.7).
 	ReasonPending = "Pending"
-	// ReasonNoClass: no class is in force for the zone, so nothing delivers it, and whatever had it has it no more (S6.7).
+	// ReasonNoClass: no class is in force for the zone, so nothing delivers it, and whatever had it has it no more
+	// (S6.7).
 	ReasonNoClass = "NoClass"
 	// ReasonDelivered: every class in force has confirmed the serial.
 	ReasonDelivered = "Delivered"
@@ -116,7 +126,8 @@ const (
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.6).
 	ReasonSerialBehind = "SerialBehind"
-	// ReasonFrozen: what is stored of the zone is not what its hash says, so it is handed out as it was proven last, or not at all.
+	// ReasonFrozen: what is stored of the zone is not what its hash says, so it is handed out as it was proven last,
+	// or not at all.
 	ReasonFrozen = "Frozen"
 )
 
@@ -133,8 +144,8 @@ const FinalizerDelivery = "kubi.zone/delivery"
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 
-// AnnotationPublishDeletions of a Zone names a serial that it had. When it changes, what the zone's own namespace removed since that serial, and removes
-// within ten minutes, is delivered (S7.5).
+// AnnotationPublishDeletions of a Zone names a serial that it had. When it changes, what the zone's own namespace
+// removed since that serial, and removes within ten minutes, is delivered (S7.5).
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
@@ -147,6 +158,7 @@ const AnnotationBudget = "kubi.zone/budget"
 // AnnotationPaused of a Zone, "true": nothing of it is delivered until it is gone.
 const AnnotationPaused = "kubi.zone/paused"
 
-// AnnotationVerifyRequestedAt of a Zone asks for it to be compared with what its providers have, and for what failed to be tried again, now. Any
-// other value than before is another request; status.lastVerifyRequest of its Deliveries is the one that was carried out.
+// AnnotationVerifyRequestedAt of a Zone asks for it to be compared with what its providers have, and for what failed
+// to be tried again, now. Any other value than before is another request; status.lastVerifyRequest of its Deliveries
+// is the one that was carried out.
 const AnnotationVerifyRequestedAt = "kubi.zone/verify-requested-at"

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the setting of them is generated; that of the ttl, which classes may
-// give, is the server's.
+// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the setting of them is generated;
+// that of the ttl, which classes may give, is the server's.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400
@@ -25,8 +25,9 @@ const (
 	MaxWithdrawalGracePeriod     = 30 * 24 * time.Hour
 )
 
-// DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where spec.limits does not say another (S7.5).
-// The other two numbers of that rule, ten RRsets and ten minutes, are constants in pkg/law/deletions.go.
+// DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where
+// spec.limits does not say another (S7.5). The other two numbers of that rule, ten RRsets and ten minutes, are
+// constants in pkg/law/deletions.go.
 const DefaultMaxDeletePercent = 30
 
 // MaxDeletePercentOf is the share that a zone with these limits, which may be nil, has.
@@ -57,8 +58,8 @@ const ClassIN RRClass = "IN"
 // DefaultWebhookTimeout bounds one request to a webhook, in seconds.
 const DefaultWebhookTimeout int32 = 30
 
-// MaxWebhookTimeout is the longest that one call of a provider takes, in seconds: what a controller that crashed had under way is written again
-// when it cannot arrive any more, so longer calls would mean a longer wait.
+// MaxWebhookTimeout is the longest that one call of a provider takes, in seconds: what a controller that crashed had
+// under way is written again when it cannot arrive any more, so longer calls would mean a longer wait.
 const MaxWebhookTimeout = 30
 
 func addDefaultingFuncs(scheme *runtime.Scheme) error {

@@ -11,7 +11,9 @@ import (
 // +genclient:noStatus
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold together.
+// Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child
+// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold
+// together.
 type Delegation struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -30,7 +32,8 @@ type DelegationSpec struct {
 	// zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.
 	ZoneRef DelegatedZone `json:"zoneRef" protobuf:"bytes,1,opt,name=zoneRef"`
 
-	// namespaces the rule holds for, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one namespace alone, or shared.
+	// namespaces the rule holds for, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one namespace
+	// alone, or shared.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16
@@ -69,7 +72,8 @@ type DelegationStatus struct {
 	// zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,2,opt,name=zoneRef"`
-	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at most some ten seconds late.
+	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at
+	// most some ten seconds late.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
 	// conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.

@@ -11,7 +11,8 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.
+// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named
+// `<zone>-<hash>`, and owned by the Zone; tenants read it.
 type Delivery struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -57,7 +58,8 @@ type DeliveryStatus struct {
 	// lastDriftCheckTime is when the provider was last compared with the zone.
 	// +optional
 	LastDriftCheckTime *metav1.Time `json:"lastDriftCheckTime,omitempty" protobuf:"bytes,4,opt,name=lastDriftCheckTime"`
-	// intent is what is being written, set before the first call and checked before every further one. Absent while nothing is.
+	// intent is what is being written, set before the first call and checked before every further one. Absent while
+	// nothing is.
 	// +optional
 	Intent *DeliveryIntent `json:"intent,omitempty" protobuf:"bytes,5,opt,name=intent"`
 	// servers has a row for each server or instance of the class, where it has any.
@@ -74,28 +76,33 @@ type DeliveryStatus struct {
 	// skippedRecords counts the RRsets that the provider has no form for.
 	// +optional
 	SkippedRecords int32 `json:"skippedRecords,omitempty" protobuf:"varint,9,opt,name=skippedRecords"`
-	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while the two cannot be compared.
+	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while
+	// the two cannot be compared.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
-	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.
+	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written
+	// there.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,11,opt,name=fqdn"`
 	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,12,opt,name=target"`
-	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one records an intent first.
+	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
+	// records an intent first.
 	// +optional
 	Holder string `json:"holder,omitempty" protobuf:"bytes,13,opt,name=holder"`
-	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.
+	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when
+	// the new name is delivered.
 	// +optional
 	// +listType=map
 	// +listMapKey=fqdn
 	Former []DeliveryFormer `json:"former,omitempty" protobuf:"bytes,14,rep,name=former"`
-	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider and that are not mended, 256 at most.
+	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider
+	// and that are not mended, 256 at most.
 	// +optional
 	// +listType=atomic
 	Drift []string `json:"drift,omitempty" protobuf:"bytes,15,rep,name=drift"`
@@ -133,7 +140,8 @@ type DeliveryIntent struct {
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
-	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial: more RRsets than are listed were refused.
+	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial:
+	// more RRsets than are listed were refused.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
 	// unlisted: more than rrsets are being written; what was touched since from may stand half written.

@@ -11,10 +11,12 @@ import (
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster admins write classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster
+// admins write classes; tenants name them in spec.dnsClassRefs of their zones.
 type DNSClass struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class one that delivers every zone which names none.
+	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class one that delivers
+	// every zone which names none.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -27,29 +29,34 @@ type DNSClass struct {
 
 // DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
+	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a
+	// Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
-	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.
+	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a
+	// change of them changes no Zone. Addresses belong to names relative to the zone alone.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 
-	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.
+	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's
+	// in any other.
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
-	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.
+	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the
+	// default view alone. A class has one zone of a name, that of the default view before any other.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
 
-	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.
+	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves
+	// to one of them is not connected to.
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`
 
@@ -63,7 +70,10 @@ type DNSClassSpec struct {
 	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
-	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less often. Absent: 1h, with transfer 1m.
+	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often
+	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs
+	// is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less
+	// often. Absent: 1h, with transfer 1m.
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
@@ -79,11 +89,14 @@ type DNSClassSpec struct {
 	// +optional
 	Webhook *WebhookProvider `json:"webhook,omitempty" protobuf:"bytes,8,opt,name=webhook"`
 
-	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.
+	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under
+	// the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if
+	// its policy were Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
-	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion withdraws every zone of the class from its servers.
+	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion
+	// withdraws every zone of the class from its servers.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
@@ -127,24 +140,29 @@ type SecretKeyReference struct {
 
 // TransferProvider is the hidden primary.
 type TransferProvider struct {
-	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial.
+	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
+	// answers with its serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=address
 	// +k8s:validation:maxItems=100
 	Secondaries []Secondary `json:"secondaries,omitempty" protobuf:"bytes,1,rep,name=secondaries"`
 
-	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new serials and not waited for.
+	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new
+	// serials and not waited for.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	AlsoNotify []string `json:"alsoNotify,omitempty" protobuf:"bytes,2,rep,name=alsoNotify"`
 
-	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.
+	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
+	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of
+	// secondaries alone say who may transfer.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 
-	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is served.
+	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is
+	// served.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,4,opt,name=catalogZone"`
 }
@@ -157,7 +175,8 @@ type Secondary struct {
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the zones that it is configured for, and is not told of the catalog. Defaults to Follow.
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the
+	// zones that it is configured for, and is not told of the catalog. Defaults to Follow.
 	// +optional
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
@@ -180,9 +199,13 @@ type RFC2136Provider struct {
 	// transferServer is where the zone is transferred from to be compared. Absent: server.
 	// +optional
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
-	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
+	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
-	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.
+	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the
+	// same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict;
+	// Replace has the zone's take their place. What others have at other names, or of other types, stays either way.
+	// Defaults to Keep.
 	// +optional
 	// +default=ref(ForeignRecordsKeep)
 	ForeignRecords ForeignRecords `json:"foreignRecords,omitempty" protobuf:"bytes,4,opt,name=foreignRecords,casttype=ForeignRecords"`
@@ -218,7 +241,8 @@ type WebhookProvider struct {
 	// bearerTokenFrom names a token sent in the Authorization header; only with https.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
-	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or
+	// compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
 	// +optional
 	// +default=ref(ApexNSDeliver)
 	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
@@ -238,7 +262,8 @@ type HMACAuth struct {
 	// secretRef names the shared secret.
 	// +optional
 	SecretRef *SecretKeyReference `json:"secretRef,omitempty" protobuf:"bytes,1,opt,name=secretRef"`
-	// secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes it with --allow-inline-secrets alone.
+	// secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes
+	// it with --allow-inline-secrets alone.
 	// +optional
 	Secret string `json:"secret,omitempty" protobuf:"bytes,2,opt,name=secret"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.

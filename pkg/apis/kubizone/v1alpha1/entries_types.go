@@ -11,7 +11,8 @@ import (
 const (
 	// FormEntries answers with resolved entries: absolute names, served TTLs, SOA and glue (the default).
 	FormEntries = "entries"
-	// FormDefinition answers with the definition: header and RRsets as defined, names relative to the zone. What feeds another view.
+	// FormDefinition answers with the definition: header and RRsets as defined, names relative to the zone. What
+	// feeds another view.
 	FormDefinition = "definition"
 )
 
@@ -62,7 +63,8 @@ type ZoneEntries struct {
 	RRsets []RRset `json:"rrsets,omitempty" protobuf:"bytes,10,rep,name=rrsets"`
 }
 
-// ZoneViewMeta names the Zone an answer is of. It has the members of an object's metadata that mean something here and `continue` of a list's.
+// ZoneViewMeta names the Zone an answer is of. It has the members of an object's metadata that mean something here
+// and `continue` of a list's.
 type ZoneViewMeta struct {
 	// name of the Zone.
 	// +optional
@@ -73,7 +75,8 @@ type ZoneViewMeta struct {
 	// uid of the Zone.
 	// +optional
 	UID string `json:"uid,omitempty" protobuf:"bytes,3,opt,name=uid"`
-	// continue asks for the rest, at the same serial, when a limit cut the answer. The server answers 410 Gone when it no longer has that serial.
+	// continue asks for the rest, at the same serial, when a limit cut the answer. The server answers 410 Gone when
+	// it no longer has that serial.
 	// +optional
 	Continue string `json:"continue,omitempty" protobuf:"bytes,4,opt,name=continue"`
 }
@@ -90,7 +93,8 @@ type Entry struct {
 	TTL int64 `json:"ttl" protobuf:"varint,4,opt,name=ttl"`
 	// rdata is the data in presentation format with absolute names.
 	RData string `json:"rdata" protobuf:"bytes,5,opt,name=rdata"`
-	// sources are the Records that define the entry, when asked for with `sources=true`. Entries made by the zone itself have none.
+	// sources are the Records that define the entry, when asked for with `sources=true`. Entries made by the zone
+	// itself have none.
 	// +optional
 	// +listType=atomic
 	Sources []RecordReference `json:"sources,omitempty" protobuf:"bytes,6,rep,name=sources"`
@@ -287,13 +291,15 @@ type ZoneEntriesOptions struct {
 type ZoneChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// since is the serial after which changes are wanted; 0 is the oldest that the server holds, with watch the present one.
+	// since is the serial after which changes are wanted; 0 is the oldest that the server holds, with watch the
+	// present one.
 	// +optional
 	Since int64 `json:"since,omitempty" protobuf:"varint,1,opt,name=since"`
 	// until is the last serial wanted; 0 is the present one. It has no place beside watch.
 	// +optional
 	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
-	// sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all namespaces.
+	// sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all
+	// namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
@@ -303,8 +309,8 @@ type ZoneChangesOptions struct {
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
 	// watch goes on with what changes from then on, until the client goes or the server ends it. Each change comes as a
-	// metav1.WatchEvent, type MODIFIED, with a ZoneChanges of one serial; a Status in one of type ERROR says why it ends:
-	// 410 where the serial is not held any more. With the format `text` it is lines for people.
+	// metav1.WatchEvent, type MODIFIED, with a ZoneChanges of one serial; a Status in one of type ERROR says why it
+	// ends: 410 where the serial is not held any more. With the format `text` it is lines for people.
 	// +optional
 	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
 }

@@ -11,7 +11,8 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Record is one RRset, or a part of one, at one name of a zone. The zone with the longest name that encloses it adopts it, when that zone's delegations allow the name, the type and the namespace.
+// Record is one RRset, or a part of one, at one name of a zone. The zone with the longest name that encloses it
+// adopts it, when that zone's delegations allow the name, the type and the namespace.
 type Record struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -27,23 +28,28 @@ type Record struct {
 
 // RecordSpec is what a Record says.
 type RecordSpec struct {
-	// domainName is the owner name. Ending in a dot ("www.example.org.") it is absolute; otherwise ("www", "@" for the zone's own name) it is relative to the zone of zoneRef, which is then required.
-	// "*" as the leftmost label is a wildcard (RFC 4592). Letters, digits, "-", "_" and "/" make a label; other scripts are mapped to their A-labels (RFC 5891). At most 63 octets a label and 255 a name.
+	// domainName is the owner name. Ending in a dot ("www.example.org.") it is absolute; otherwise ("www", "@" for
+	// the zone's own name) it is relative to the zone of zoneRef, which is then required. "*" as the leftmost label
+	// is a wildcard (RFC 4592). Letters, digits, "-", "_" and "/" make a label; other scripts are mapped to their
+	// A-labels (RFC 5891). At most 63 octets a label and 255 a name.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
 
-	// view is the view (split horizon) the Record belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
+	// view is the view (split horizon) the Record belongs to: an RFC 1123 label, empty for the default view. With a
+	// zoneRef it is empty or the view of that zone. Immutable.
 	// +optional
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
 
-	// zoneRef names the Zone that domainName is relative to, and the only one that may adopt the Record. Without it the zone with the longest name that encloses domainName is taken.
+	// zoneRef names the Zone that domainName is relative to, and the only one that may adopt the Record. Without it
+	// the zone with the longest name that encloses domainName is taken.
 	// +optional
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
-	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (the Zone makes it), DNSSEC signatures or meta types.
+	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not
+	// SOA (the Zone makes it), DNSSEC signatures or meta types.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Type string `json:"type" protobuf:"bytes,4,opt,name=type"`
@@ -53,14 +59,16 @@ type RecordSpec struct {
 	// +default=ref(ClassIN)
 	Class RRClass `json:"class,omitempty" protobuf:"bytes,5,opt,name=class,casttype=RRClass"`
 
-	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several Records make one RRset, the smallest is served.
+	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several
+	// Records make one RRset, the smallest is served.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	TTL *int32 `json:"ttl,omitempty" protobuf:"varint,6,opt,name=ttl"`
 
-	// rdata is the data of one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all". Names in it without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB.
-	// Exactly one of rdata and values is given.
+	// rdata is the data of one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or
+	// "v=spf1 -all". Names in it without a trailing dot are relative to the zone. Bare text of a TXT is one string.
+	// At most 4 KiB. Exactly one of rdata and values is given.
 	// +optional
 	RData string `json:"rdata,omitempty" protobuf:"bytes,7,opt,name=rdata"`
 
@@ -97,7 +105,8 @@ type RecordStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.
+	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
+	// is relative to does not exist.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,2,opt,name=fqdn"`
 
@@ -113,7 +122,8 @@ type RecordStatus struct {
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,5,opt,name=serial"`
 
-	// lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery that succeeded.
+	// lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery
+	// that succeeded.
 	// +optional
 	LastDeliveryError string `json:"lastDeliveryError,omitempty" protobuf:"bytes,6,opt,name=lastDeliveryError"`
 

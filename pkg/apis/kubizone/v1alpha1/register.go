@@ -16,7 +16,8 @@ const GroupName = "kubi.zone"
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 var (
-	// SchemeBuilder collects what a scheme needs to know of this version: types, defaults, query parameters and field selectors.
+	// SchemeBuilder collects what a scheme needs to know of this version: types, defaults, query parameters and field
+	// selectors.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes, addDefaultingFuncs, addConversionFuncs)
 	// AddToScheme registers this version in a scheme.
 	AddToScheme = SchemeBuilder.AddToScheme
@@ -32,7 +33,8 @@ func Resource(resource string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(resource).GroupResource()
 }
 
-// Types lists every kind of this package, lists and options included. Package install registers the same Go types as the internal version.
+// Types lists every kind of this package, lists and options included. Package install registers the same Go types as
+// the internal version.
 func Types() []runtime.Object {
 	return []runtime.Object{
 		&Zone{}, &ZoneList{}, &Record{}, &RecordList{}, &Delegation{}, &DelegationList{},

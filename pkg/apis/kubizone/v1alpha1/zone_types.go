@@ -11,7 +11,8 @@ import (
 // +genclient:method=GetEntries,verb=get,subresource=entries,result=ZoneEntries
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
+// Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its
+// SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
 type Zone struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -20,19 +21,22 @@ type Zone struct {
 
 	// spec is what the zone is meant to be.
 	Spec ZoneSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here is ignored.
+	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here
+	// is ignored.
 	// +optional
 	Status ZoneStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // ZoneSpec is what a zone is meant to be.
 type ZoneSpec struct {
-	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute; otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
+	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
+	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
 
-	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
+	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a
+	// zoneRef it is empty or the view of that zone. Immutable.
 	// +optional
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
@@ -42,62 +46,73 @@ type ZoneSpec struct {
 	// +optional
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
-	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
+	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused,
+	// also from the zone's own namespace.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	Delegations []DelegationRule `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
-	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
+	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their
+	// addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first
+	// class, written here when the Zone is made; [] is none.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,5,rep,name=nameServers"`
 
-	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
+	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8).
+	// Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	TTL *int32 `json:"ttl,omitempty" protobuf:"varint,6,opt,name=ttl"`
 
-	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.
+	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13).
+	// Defaults to 86400.
 	// +optional
 	// +default=ref(DefaultRefresh)
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	Refresh *int32 `json:"refresh,omitempty" protobuf:"varint,7,opt,name=refresh"`
 
-	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.
+	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than
+	// refresh. Defaults to 7200.
 	// +optional
 	// +default=ref(DefaultRetry)
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	Retry *int32 `json:"retry,omitempty" protobuf:"varint,8,opt,name=retry"`
 
-	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.
+	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE);
+	// more than refresh + retry. Defaults to 3600000.
 	// +optional
 	// +default=ref(DefaultExpire)
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	Expire *int32 `json:"expire,omitempty" protobuf:"varint,9,opt,name=expire"`
 
-	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.
+	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA
+	// MINIMUM, RFC 2308 §4). Defaults to 360.
 	// +optional
 	// +default=ref(DefaultNegativeResponseCache)
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty" protobuf:"varint,10,opt,name=negativeResponseCache"`
 
-	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent: the first of nameServers, else the first NS at the apex, else "ns" in the zone.
+	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent:
+	// the first of nameServers, else the first NS at the apex, else "ns" in the zone.
 	// +optional
 	PrimaryNameServer string `json:"primaryNameServer,omitempty" protobuf:"bytes,11,opt,name=primaryNameServer"`
 
-	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address
+	// ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	// +optional
 	// +k8s:validation:maxLength=1024
 	Contact string `json:"contact,omitempty" protobuf:"bytes,12,opt,name=contact"`
 
-	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.
+	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the
+	// present one by RFC 1982. Each value is consumed once.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=4294967295
@@ -118,12 +133,15 @@ type ZoneSpec struct {
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,16,opt,name=deletionProtection"`
 
-	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
+	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain
+	// leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	// +optional
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 
-	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
+	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from
+	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
+	// rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
@@ -140,7 +158,8 @@ const (
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 )
 
-// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
+// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that
+// names no namespace holds for every namespace.
 type DelegationRule struct {
 	// records are the Records the rule allows.
 	// +optional
@@ -172,19 +191,23 @@ type DelegationRule struct {
 
 // RecordDelegation allows Records by name and type.
 type RecordDelegation struct {
-	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as the last label for the zone's own name.
-	// A leading label "*" stands for one or more labels, "*" as any other label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
+	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as
+	// the last label for the zone's own name. A leading label "*" stands for one or more labels, "*" as any other
+	// label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
 	// +k8s:validation:minLength=1
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
 
-	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.
+	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for
+	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD,
+	// which must be named.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
-	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. Whoever is admitted by shared never holds.
+	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it.
+	// Whoever is admitted by shared never holds.
 	// +optional
 	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
 }
@@ -194,7 +217,8 @@ type NameServer struct {
 	// name is the host name, relative to the zone without a trailing dot ("ns1").
 	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.
+	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both.
+	// Refused for a host outside of the zone.
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
@@ -224,14 +248,17 @@ const (
 
 // ZoneLimits bound what other namespaces may put into a zone.
 type ZoneLimits struct {
-	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At
+	// least 1. Absent: no limit. Lowering it removes nothing.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
-	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last
-	// NS Record at the apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.
+	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
+	// in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the
+	// apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions
+	// through, or so many RRsets are put back. 100: no limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
@@ -244,7 +271,8 @@ type ZoneStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.
+	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
+	// is relative to does not exist.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,2,opt,name=fqdn"`
 
@@ -252,15 +280,18 @@ type ZoneStatus struct {
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 
-	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the zone is pending.
+	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the
+	// zone is pending.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,4,opt,name=serial"`
 
-	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding and no mass deletion held the zone back.
+	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding
+	// and no mass deletion held the zone back.
 	// +optional
 	SettledSerial int64 `json:"settledSerial,omitempty" protobuf:"varint,5,opt,name=settledSerial"`
 
-	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes contain the same.
+	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without
+	// the serial. Two zones of one name with equal hashes contain the same.
 	// +optional
 	Hash string `json:"hash,omitempty" protobuf:"bytes,6,opt,name=hash"`
 
@@ -281,7 +312,8 @@ type ZoneStatus struct {
 	// +optional
 	ParentRef *ZoneParent `json:"parentRef,omitempty" protobuf:"bytes,10,opt,name=parentRef"`
 
-	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered everywhere.
+	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered
+	// everywhere.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -289,7 +321,8 @@ type ZoneStatus struct {
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
+	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason
+	// DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`
 

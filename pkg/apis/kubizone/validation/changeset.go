@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// ChangeSet reports what is wrong with a change set before any of its items is looked at as the write that it is, and the names of
-// the Records, in the order of its items.
+// ChangeSet reports what is wrong with a change set before any of its items is looked at as the write that it is, and
+// the names of the Records, in the order of its items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {

@@ -25,7 +25,8 @@ const (
 	maxCode            = 64
 )
 
-// Delivery reports everything that is wrong with a new Delivery. There is one name for each zone and class, so there is one Delivery too.
+// Delivery reports everything that is wrong with a new Delivery. There is one name for each zone and class, so there
+// is one Delivery too.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec

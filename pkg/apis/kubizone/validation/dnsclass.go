@@ -37,7 +37,8 @@ const (
 	maxCABundle          = 256 << 10
 )
 
-// DNSClass reports everything that is wrong with a new DNSClass. inlineSecrets: the server takes secrets that stand in the class itself.
+// DNSClass reports everything that is wrong with a new DNSClass. inlineSecrets: the server takes secrets that stand
+// in the class itself.
 func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, dnsClass(class, inlineSecrets)...)
@@ -94,7 +95,8 @@ func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	return errs
 }
 
-// defaultServers judges what goes into Zones of any name: an address there is right in every one where its host is in every one.
+// defaultServers judges what goes into Zones of any name: an address there is right in every one where its host is in
+// every one.
 func defaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := nameServers(servers, "")
 	for i, server := range servers {
@@ -226,7 +228,8 @@ func catalogZone(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// serverAddress judges an IP address with or without a port. seen has those that stand before it in the list, port 53 where none was said.
+// serverAddress judges an IP address with or without a port. seen has those that stand before it in the list, port 53
+// where none was said.
 func serverAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"`)}

@@ -309,7 +309,8 @@ func TestDNSClass_metadata(t *testing.T) {
 	wantErrors(t, DNSClass(class, false), invalid+"metadata.name, "+forbidden+"metadata.namespace")
 }
 
-// A secret in the class itself is taken by servers that were told to alone; what stands there already is left alone by any.
+// A secret in the class itself is taken by servers that were told to alone; what stands there already is left alone
+// by any.
 func TestDNSClass_inlineSecrets(t *testing.T) {
 	class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "hunter2"} }))
 	class.ResourceVersion = "1"
@@ -422,8 +423,8 @@ func FuzzDNSClass(f *testing.F) {
 	})
 }
 
-// Attacks 49 and 50: what tenants write has no place for a Secret, nor for where something is sent. Both are in DNSClass,
-// which is the cluster's.
+// Attacks 49 and 50: what tenants write has no place for a Secret, nor for where something is sent. Both are in
+// DNSClass, which is the cluster's.
 func TestAttack49_50_tenantsNameNeitherSecretsNorServers(t *testing.T) {
 	var walk func(of reflect.Type, path string, seen map[reflect.Type]bool)
 	walk = func(of reflect.Type, path string, seen map[reflect.Type]bool) {

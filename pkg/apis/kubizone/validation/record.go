@@ -34,7 +34,8 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 	return append(errs, recordSpec(&record.Spec)...)
 }
 
-// RecordUpdate reports what is wrong with the change from before to after. An update that leaves spec alone is not judged by it (S2.4).
+// RecordUpdate reports what is wrong with the change from before to after. An update that leaves spec alone is not
+// judged by it (S2.4).
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
@@ -151,7 +152,8 @@ func namespace(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// seconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it has a default or is inherited.
+// seconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it has a
+// default or is inherited.
 func seconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil

@@ -222,7 +222,8 @@ func wantWarning(t *testing.T, warnings []string, want string) {
 	}
 }
 
-// Promise 2: whatever a Record contains, it is judged without a panic, and what is accepted raises none in the warnings either.
+// Promise 2: whatever a Record contains, it is judged without a panic, and what is accepted raises none in the
+// warnings either.
 func FuzzRecord(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"www.example.org.", "A", "192.0.2.1", "", "example-org"}, {"@", "MX", "10 mail", "v", "x"}, {"*。例え。", "TXT", `"a\"b`, "", ""},

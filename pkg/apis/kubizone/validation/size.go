@@ -12,16 +12,16 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// What one object takes as it is stored, in octets of its protobuf form, managedFields included (S5.6). Each write of a Record
-// also writes its Zone, and both stay in etcd's log and in the memory of every server for a while. So the size of an object
-// bounds what one small write costs everybody.
+// What one object takes as it is stored, in octets of its protobuf form, managedFields included (S5.6). Each write of
+// a Record also writes its Zone, and both stay in etcd's log and in the memory of every server for a while. So the
+// size of an object bounds what one small write costs everybody.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
 	// MaxZoneSpecOctets is the part of it that a Zone's spec may take.
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is the part of it that is kept for the status and for the managedFields of its writers: a full spec
-	// must not keep controllers from saying how an object is.
+	// maxStatusOctets is the part of it that is kept for the status and for the managedFields of its writers: a full
+	// spec must not keep controllers from saying how an object is.
 	maxStatusOctets = 16 << 10
 )
 
@@ -68,7 +68,8 @@ func recordParts(record *v1alpha1.Record) parts {
 	return partsOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// atMostOctets is the error at a field that has n octets of at most limit; nil where it fits or is not larger than it was.
+// atMostOctets is the error at a field that has n octets of at most limit; nil where it fits or is not larger than it
+// was.
 func atMostOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil
@@ -91,7 +92,8 @@ func size(kind string, after, before parts, limit int, splitSpec string) field.E
 	return append(errs, statusSize(after, before)...) // in an update of metadata, managedFields may say that they are those of a status
 }
 
-// ZoneSize reports a Zone that is too large. before is nil for a new one; one that was too large may stay as large, or shrink.
+// ZoneSize reports a Zone that is too large. before is nil for a new one; one that was too large may stay as large,
+// or shrink.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	is, was := zoneParts(after), zoneParts(before)
 	if errs := atMostOctets(specPath, "spec", is.spec, was.spec, MaxZoneSpecOctets, splitZone); errs != nil {

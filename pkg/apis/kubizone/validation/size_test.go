@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// fill gives an object's metadata so many octets, in the ways that nothing else bounds; field is what the refusal names.
+// fill gives an object's metadata so many octets, in the ways that nothing else bounds; field is what the refusal
+// names.
 var fill = map[string]struct {
 	field, wayOut string
 	put           func(o *metav1.ObjectMeta, octets int)
@@ -44,8 +45,8 @@ func managed(subresource string, octets int) []metav1.ManagedFieldsEntry {
 		FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
 }
 
-// S5.6: whatever fills an object, it takes at most 96 KiB as it is stored, and the refusal names the field, the figures and the
-// way out. One that is larger already may keep its size, and shrink (S2.4).
+// S5.6: whatever fills an object, it takes at most 96 KiB as it is stored, and the refusal names the field, the
+// figures and the way out. One that is larger already may keep its size, and shrink (S2.4).
 func TestSize_S5_6(t *testing.T) {
 	for how, fill := range fill {
 		t.Run(how, func(t *testing.T) {
@@ -79,8 +80,8 @@ func TestSize_S5_6(t *testing.T) {
 	}
 }
 
-// S5.6: values of 60,000 octets are one Record; a Zone's rules take at most 64 KiB; together with what controllers write neither
-// is larger than 96 KiB.
+// S5.6: values of 60,000 octets are one Record; a Zone's rules take at most 64 KiB; together with what controllers
+// write neither is larger than 96 KiB.
 func TestSize_ofSpecAndStatus_S5_6(t *testing.T) {
 	if errs := Record(newRecord(func(s *v1alpha1.RecordSpec) {
 		s.Type, s.RData = "TXT", ""

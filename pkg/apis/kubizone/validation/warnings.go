@@ -109,7 +109,8 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings says what is legal in a Delegation but most likely not meant. Which patterns match nothing in its zone, the decision about it says.
+// DelegationWarnings says what is legal in a Delegation but most likely not meant. Which patterns match nothing in
+// its zone, the decision about it says.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	return bounded(ruleWarnings(delegation.Spec.Records, delegation.Spec.Zones, "spec", func(string, string) []string { return nil }))
 }

@@ -24,7 +24,8 @@ const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses is how many addresses all nameServers have: a rename takes them away and puts them elsewhere at once.
+	// MaxAddresses is how many addresses all nameServers have: a rename takes them away and puts them elsewhere at
+	// once.
 	MaxAddresses    = 512
 	maxSerial       = math.MaxUint32
 	maxLocalPart    = 63
@@ -241,7 +242,8 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// hostName judges the name of a host as it is written: like those of Records, and without what no host name has (S1.3, S5.7).
+// hostName judges the name of a host as it is written: like those of Records, and without what no host name has
+// (S1.3, S5.7).
 func hostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}

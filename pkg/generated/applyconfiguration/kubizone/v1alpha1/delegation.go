@@ -14,7 +14,9 @@ import (
 // DelegationApplyConfiguration represents a declarative configuration of the Delegation type for use
 // with apply.
 //
-// Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold together.
+// Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child
+// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold
+// together.
 type DelegationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

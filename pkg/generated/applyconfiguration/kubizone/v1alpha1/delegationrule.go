@@ -8,7 +8,8 @@ package v1alpha1
 // DelegationRuleApplyConfiguration represents a declarative configuration of the DelegationRule type for use
 // with apply.
 //
-// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
+// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that
+// names no namespace holds for every namespace.
 type DelegationRuleApplyConfiguration struct {
 	// records are the Records the rule allows.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`

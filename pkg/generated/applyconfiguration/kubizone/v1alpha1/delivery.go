@@ -14,7 +14,8 @@ import (
 // DeliveryApplyConfiguration represents a declarative configuration of the Delivery type for use
 // with apply.
 //
-// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.
+// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named
+// `<zone>-<hash>`, and owned by the Zone; tenants read it.
 type DeliveryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

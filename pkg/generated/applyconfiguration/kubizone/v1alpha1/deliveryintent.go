@@ -22,7 +22,8 @@ type DeliveryIntentApplyConfiguration struct {
 	Time *v1.Time `json:"time,omitempty"`
 	// rrsets are those being written where they are few, and those that were refused and are owed, as "name type".
 	RRsets []string `json:"rrsets,omitempty"`
-	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial: more RRsets than are listed were refused.
+	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial:
+	// more RRsets than are listed were refused.
 	From *int64 `json:"from,omitempty"`
 	// unlisted: more than rrsets are being written; what was touched since from may stand half written.
 	Unlisted *bool `json:"unlisted,omitempty"`

@@ -23,7 +23,8 @@ type DeliveryStatusApplyConfiguration struct {
 	LastSyncTime *v1.Time `json:"lastSyncTime,omitempty"`
 	// lastDriftCheckTime is when the provider was last compared with the zone.
 	LastDriftCheckTime *v1.Time `json:"lastDriftCheckTime,omitempty"`
-	// intent is what is being written, set before the first call and checked before every further one. Absent while nothing is.
+	// intent is what is being written, set before the first call and checked before every further one. Absent while
+	// nothing is.
 	Intent *DeliveryIntentApplyConfiguration `json:"intent,omitempty"`
 	// servers has a row for each server or instance of the class, where it has any.
 	Servers []DeliveryServerApplyConfiguration `json:"servers,omitempty"`
@@ -33,17 +34,22 @@ type DeliveryStatusApplyConfiguration struct {
 	FailedRecords *int32 `json:"failedRecords,omitempty"`
 	// skippedRecords counts the RRsets that the provider has no form for.
 	SkippedRecords *int32 `json:"skippedRecords,omitempty"`
-	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while the two cannot be compared.
+	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while
+	// the two cannot be compared.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.
+	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written
+	// there.
 	FQDN *string `json:"fqdn,omitempty"`
 	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
 	Target *string `json:"target,omitempty"`
-	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one records an intent first.
+	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
+	// records an intent first.
 	Holder *string `json:"holder,omitempty"`
-	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.
+	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when
+	// the new name is delivered.
 	Former []DeliveryFormerApplyConfiguration `json:"former,omitempty"`
-	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider and that are not mended, 256 at most.
+	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider
+	// and that are not mended, 256 at most.
 	Drift []string `json:"drift,omitempty"`
 	// lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.
 	LastVerifyRequest *string `json:"lastVerifyRequest,omitempty"`

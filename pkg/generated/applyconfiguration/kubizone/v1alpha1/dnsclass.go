@@ -14,10 +14,12 @@ import (
 // DNSClassApplyConfiguration represents a declarative configuration of the DNSClass type for use
 // with apply.
 //
-// DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster admins write classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster
+// admins write classes; tenants name them in spec.dnsClassRefs of their zones.
 type DNSClassApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class one that delivers every zone which names none.
+	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class one that delivers
+	// every zone which names none.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is what the class is meant to be.
 	Spec *DNSClassSpecApplyConfiguration `json:"spec,omitempty"`

@@ -16,7 +16,8 @@ import (
 type HMACAuthApplyConfiguration struct {
 	// secretRef names the shared secret.
 	SecretRef *SecretKeyReferenceApplyConfiguration `json:"secretRef,omitempty"`
-	// secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes it with --allow-inline-secrets alone.
+	// secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes
+	// it with --allow-inline-secrets alone.
 	Secret *string `json:"secret,omitempty"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.
 	Algorithm *kubizonev1alpha1.HMACAlgorithm `json:"algorithm,omitempty"`

@@ -12,7 +12,8 @@ package v1alpha1
 type NameServerApplyConfiguration struct {
 	// name is the host name, relative to the zone without a trailing dot ("ns1").
 	Name *string `json:"name,omitempty"`
-	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.
+	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both.
+	// Refused for a host outside of the zone.
 	Addresses []string `json:"addresses,omitempty"`
 }
 

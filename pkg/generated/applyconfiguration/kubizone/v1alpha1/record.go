@@ -14,7 +14,8 @@ import (
 // RecordApplyConfiguration represents a declarative configuration of the Record type for use
 // with apply.
 //
-// Record is one RRset, or a part of one, at one name of a zone. The zone with the longest name that encloses it adopts it, when that zone's delegations allow the name, the type and the namespace.
+// Record is one RRset, or a part of one, at one name of a zone. The zone with the longest name that encloses it
+// adopts it, when that zone's delegations allow the name, the type and the namespace.
 type RecordApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

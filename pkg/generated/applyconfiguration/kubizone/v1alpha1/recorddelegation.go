@@ -10,12 +10,16 @@ package v1alpha1
 //
 // RecordDelegation allows Records by name and type.
 type RecordDelegationApplyConfiguration struct {
-	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as the last label for the zone's own name.
-	// A leading label "*" stands for one or more labels, "*" as any other label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
+	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as
+	// the last label for the zone's own name. A leading label "*" stands for one or more labels, "*" as any other
+	// label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
 	Pattern *string `json:"pattern,omitempty"`
-	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.
+	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for
+	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD,
+	// which must be named.
 	Types []string `json:"types,omitempty"`
-	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. Whoever is admitted by shared never holds.
+	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it.
+	// Whoever is admitted by shared never holds.
 	Shared *bool `json:"shared,omitempty"`
 }
 

@@ -16,7 +16,8 @@ import (
 type RecordStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that the rest of the status speaks of.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.
+	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
+	// is relative to does not exist.
 	FQDN *string `json:"fqdn,omitempty"`
 	// view is the view in force.
 	View *string `json:"view,omitempty"`
@@ -24,7 +25,8 @@ type RecordStatusApplyConfiguration struct {
 	ZoneRef *AdoptingZoneApplyConfiguration `json:"zoneRef,omitempty"`
 	// serial is the serial of the zone that took in the Record's present data; 0 while no zone has.
 	Serial *int64 `json:"serial,omitempty"`
-	// lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery that succeeded.
+	// lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery
+	// that succeeded.
 	LastDeliveryError *string `json:"lastDeliveryError,omitempty"`
 	// conditions: Adopted (is it part of a zone, and if not, why) and Ready (is it delivered everywhere).
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`

@@ -18,9 +18,13 @@ type RFC2136ProviderApplyConfiguration struct {
 	Server *string `json:"server,omitempty"`
 	// transferServer is where the zone is transferred from to be compared. Absent: server.
 	TransferServer *string `json:"transferServer,omitempty"`
-	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
+	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.
+	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the
+	// same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict;
+	// Replace has the zone's take their place. What others have at other names, or of other types, stays either way.
+	// Defaults to Keep.
 	ForeignRecords *kubizonev1alpha1.ForeignRecords `json:"foreignRecords,omitempty"`
 }
 

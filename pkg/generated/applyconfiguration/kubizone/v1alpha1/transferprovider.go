@@ -10,13 +10,18 @@ package v1alpha1
 //
 // TransferProvider is the hidden primary.
 type TransferProviderApplyConfiguration struct {
-	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial.
+	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
+	// answers with its serial.
 	Secondaries []SecondaryApplyConfiguration `json:"secondaries,omitempty"`
-	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new serials and not waited for.
+	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new
+	// serials and not waited for.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
-	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.
+	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
+	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of
+	// secondaries alone say who may transfer.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is served.
+	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is
+	// served.
 	CatalogZone *string `json:"catalogZone,omitempty"`
 }
 

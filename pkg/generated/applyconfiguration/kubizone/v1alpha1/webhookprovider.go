@@ -24,7 +24,8 @@ type WebhookProviderApplyConfiguration struct {
 	TLS *WebhookTLSApplyConfiguration `json:"tls,omitempty"`
 	// bearerTokenFrom names a token sent in the Authorization header; only with https.
 	BearerTokenFrom *SecretKeyReferenceApplyConfiguration `json:"bearerTokenFrom,omitempty"`
-	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or
+	// compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
 	ApexNS *kubizonev1alpha1.ApexNS `json:"apexNS,omitempty"`
 }
 

@@ -14,14 +14,16 @@ import (
 // ZoneApplyConfiguration represents a declarative configuration of the Zone type for use
 // with apply.
 //
-// Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
+// Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its
+// SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
 type ZoneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is what the zone is meant to be.
 	Spec *ZoneSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here is ignored.
+	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here
+	// is ignored.
 	Status *ZoneStatusApplyConfiguration `json:"status,omitempty"`
 }
 

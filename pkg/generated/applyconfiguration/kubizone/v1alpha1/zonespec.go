@@ -15,31 +15,44 @@ import (
 //
 // ZoneSpec is what a zone is meant to be.
 type ZoneSpecApplyConfiguration struct {
-	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute; otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
+	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
+	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
 	DomainName *string `json:"domainName,omitempty"`
-	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
+	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a
+	// zoneRef it is empty or the view of that zone. Immutable.
 	View *string `json:"view,omitempty"`
 	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
-	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
+	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused,
+	// also from the zone's own namespace.
 	Delegations []DelegationRuleApplyConfiguration `json:"delegations,omitempty"`
-	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
+	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their
+	// addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first
+	// class, written here when the Zone is made; [] is none.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
+	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8).
+	// Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
 	TTL *int32 `json:"ttl,omitempty"`
-	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.
+	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13).
+	// Defaults to 86400.
 	Refresh *int32 `json:"refresh,omitempty"`
-	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.
+	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than
+	// refresh. Defaults to 7200.
 	Retry *int32 `json:"retry,omitempty"`
-	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.
+	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE);
+	// more than refresh + retry. Defaults to 3600000.
 	Expire *int32 `json:"expire,omitempty"`
-	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.
+	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA
+	// MINIMUM, RFC 2308 §4). Defaults to 360.
 	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty"`
-	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent: the first of nameServers, else the first NS at the apex, else "ns" in the zone.
+	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent:
+	// the first of nameServers, else the first NS at the apex, else "ns" in the zone.
 	PrimaryNameServer *string `json:"primaryNameServer,omitempty"`
-	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address
+	// ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	Contact *string `json:"contact,omitempty"`
-	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.
+	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the
+	// present one by RFC 1982. Each value is consumed once.
 	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	DNSClassRefs []DNSClassReferenceApplyConfiguration `json:"dnsClassRefs,omitempty"`
@@ -47,9 +60,12 @@ type ZoneSpecApplyConfiguration struct {
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
 	// deletionProtection refuses the deletion of the Zone until it is set to false.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
-	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
+	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain
+	// leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
+	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from
+	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
+	// rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 }
 
