@@ -25,7 +25,7 @@ import (
 	"k8s.io/component-base/tracing"
 
 	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
-	"kubi.zone/kubizone/pkg/apiserver/maintenance"
+	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
-	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/rig"
 )
 

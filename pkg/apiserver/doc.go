@@ -22,7 +22,7 @@
 //	A7. There it is ready when it may do at kube-apiserver what it needs; until then it names each rule it lacks.
 //
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know
-// where etcd runs: embed, beside it, may be told to start one.
+// where etcd runs: pkg/etcd/embed may be told to start one.
 //
 // Read server.go first, then storage.go; standalone.go and delegated.go are the two doors, feed.go
 // and frozen.go keep the views.

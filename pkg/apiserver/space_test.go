@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
-	"kubi.zone/kubizone/pkg/apiserver/embed"
-	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 

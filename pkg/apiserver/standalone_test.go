@@ -37,7 +37,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
-	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/pki"
 )
 
 // door is a server with nothing in it but the question who may enter.

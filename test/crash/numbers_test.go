@@ -28,7 +28,7 @@ var faults = []struct {
 	{"F07", "a server cut off from etcd", nil},
 	{"F08", "a server on the minority side", nil},
 	{"F09", "lines that are slow and break", []string{"pkg/primary/notify_storm_test.go TestNotify_thousandZonesOverABadLine_F21"}},
-	{"F10", "the disk is full", []string{"pkg/apiserver/space_test.go TestServer_saysThatEtcdIsFullAndFreesIt", "pkg/apiserver/embed/embed_test.go TestOpenDir_refusesAFullDiskBeforeEtcdMeetsIt"}},
+	{"F10", "the disk is full", []string{"pkg/apiserver/space_test.go TestServer_saysThatEtcdIsFullAndFreesIt", "pkg/etcd/embed/embed_test.go TestOpenDir_refusesAFullDiskBeforeEtcdMeetsIt"}},
 	{"F11", "the disk is slow, and fails", nil},
 	{"F12", "etcd's quota, reached by one tenant", []string{"test/cluster/story_test.go TestStories", "pkg/apiserver/space_test.go TestServer_saysThatEtcdIsFullAndFreesIt"}}, // testdata/quota.txtar
 	{"F13", "compaction under who watches, defragmentation under load", nil},
@@ -43,7 +43,7 @@ var faults = []struct {
 	{"F25", "kube-apiserver stands still", []string{"test/cluster/identity_test.go TestIdentity_noAnswerIsNoPermission", "test/cluster/aggregation_test.go TestAggregation_serverAway"}},
 	{"F26", "certificates rotate", []string{"test/cluster/aggregation_test.go TestAggregation_certificateIsFollowed"}},
 	{"F27", "the server is killed for its memory", nil},
-	{"F28", "an older server meets what a newer one wrote", []string{"pkg/apiserver/embed/embed_test.go TestOpenDir_refusesANewerFormat"}},
+	{"F28", "an older server meets what a newer one wrote", []string{"pkg/etcd/embed/embed_test.go TestOpenDir_refusesANewerFormat"}},
 	{"F29", "file descriptors run out", []string{"pkg/primary/primary_test.go TestTCP_connectionsAreBounded"}},
 	{"F30", "a stored bit flips", []string{"pkg/ledger/fsck/damage_test.go TestRun_findsEveryKindOfDamage"}},
 }

@@ -13,7 +13,7 @@ import (
 	mdns "github.com/miekg/dns"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
 // flip changes one octet of the stored value whose key has a part in it.

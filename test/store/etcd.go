@@ -77,7 +77,7 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	}
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
-	c.MaxTxnOps = 512 // as pkg/apiserver/embed has it
+	c.MaxTxnOps = 512 // as pkg/etcd/embed has it
 	// A member that looks for old files every 30 s ends the process where it finds its directory removed, as Main
 	// does at the end.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0

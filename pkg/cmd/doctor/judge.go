@@ -22,7 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/apiserver/maintenance"
+	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
 // automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.

@@ -6,7 +6,7 @@
 // It promises: (1) Writes go on while it waits. (2) Exit code 0 says that the new member has everything and a vote.
 // (3) Where it was cut off it can be run again.
 //
-// It does not know how members talk: that is pkg/apiserver/embed's to say.
+// It does not know how members talk: that is pkg/etcd/embed's to say.
 //
 // Read replacemember.go.
 package replacemember

@@ -9,7 +9,8 @@
 // over each change once and in order, or returns an error. (3) What one call holds back of others is bounded: a page
 // of keys, not a range.
 //
-// It does not know zones, decisions or what a key says.
+// It does not know zones, decisions or what a key says, nor which etcd answers: pkg/etcd/embed runs one, and
+// pkg/etcd/maintenance cares for it.
 //
 // Read first: ops.go, then ranges.go.
 package etcd

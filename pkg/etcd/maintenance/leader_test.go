@@ -19,8 +19,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"kubi.zone/kubizone/pkg/apiserver/embed"
-	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )

@@ -26,7 +26,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/test/store"
 )
 
