@@ -27,7 +27,7 @@ func (p *plan) measure(ctx context.Context, r *figures.Results, n int, s, small 
 	if err := s.listed(ctx, n, p.Rest); err != nil {
 		return err
 	}
-	if err := s.started(ctx, r, fmt.Sprint(n)); err != nil {
+	if err := p.started(ctx, r, s, fmt.Sprint(n)); err != nil {
 		return err
 	}
 	if err := p.compare(ctx, r, fmt.Sprint(n), big, s, small); err != nil {
@@ -46,7 +46,7 @@ func (p *plan) measure(ctx context.Context, r *figures.Results, n int, s, small 
 }
 
 // started adds what the start took, and what the server holds since.
-func (s *server) started(ctx context.Context, r *figures.Results, of string) error {
+func (p *plan) started(ctx context.Context, r *figures.Results, s *server, of string) error {
 	held, err := s.memory(ctx)
 	if err != nil {
 		return err
@@ -55,6 +55,9 @@ func (s *server) started(ctx context.Context, r *figures.Results, of string) err
 	r.Add(of+"/ready CPU", "s", s.cpu.Seconds())
 	r.Add(of+"/resident", "MB", float64(s.resident)/1e6)
 	r.Add(of+"/holds", "MB", held.live/1e6)
+	if p.Profiles != "" {
+		return s.writeHeapProfile(ctx, p.Profiles, of)
+	}
 	return nil
 }
 
@@ -233,7 +236,7 @@ func (p *plan) measureZones(ctx context.Context, r *figures.Results, s, small *s
 	if err := s.listed(ctx, 10*p.Zones, p.Rest); err != nil {
 		return err
 	}
-	if err := s.started(ctx, r, "zones"); err != nil {
+	if err := p.started(ctx, r, s, "zones"); err != nil {
 		return err
 	}
 	return p.compare(ctx, r, "zones", other, s, small)

@@ -38,6 +38,8 @@ type plan struct {
 	Program string
 	// Fixtures is where filled stores are kept; Dir is where servers work.
 	Fixtures, Dir string
+	// Profiles is where a heap profile of each server is written after its start; empty: none is taken.
+	Profiles string
 }
 
 // fills is what this program does where it was started to fill a store.
@@ -69,6 +71,7 @@ func main() {
 	flag.StringVar(&p.Fixtures, "fixtures", filepath.Join(cache, "kubizone", "large"), "where filled stores are kept between runs")
 	flag.StringVar(&p.Dir, "dir", os.TempDir(), "where servers work on copies of them")
 	plots := flag.String("plots", "", "directory for the plots; none are drawn without")
+	flag.StringVar(&p.Profiles, "profiles", "", "directory for a heap profile of each server after its start; none are taken without")
 	results := flag.String("results", "test/bench/large/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")
 	keep := flag.Bool("keep", false, "make this run the kept one")
 	flag.Parse()

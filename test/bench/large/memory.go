@@ -8,6 +8,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,6 +45,18 @@ func (s *server) memory(ctx context.Context) (m memory, err error) {
 		return m, fmt.Errorf("the heap profile of the server has no line HeapAlloc or Mallocs")
 	}
 	return m, nil
+}
+
+// writeHeapProfile writes what a collection leaves of the server's heap to DIR/NAME.heap, for go tool pprof.
+func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
+	profile, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name+".heap"), profile, 0o644)
 }
 
 // spent is CPU time and allocations of the server while f runs, each divided by n, in µs and a count.
