@@ -40,7 +40,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW] [halfway]     create or replace; a line a value: NAME [TTL] TYPE RDATA;
-//	                                                       halfway: the request's time ends between the two zones of a move
+//	                                                       halfway: the request ends between the two zones
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
 //	delegation NS/NAME ZONE                                create or replace: lines as in zone, each rule for the namespaces of the first

@@ -30,8 +30,8 @@ import (
 // -run Stories -rewrite" writes the output anew. Zones, records and rules are written as in the scenarios of pkg/law.
 // S is the name of a server, W that of a write that goes on beside the story. Commands:
 //
-//	reset S[=zone|facts|all]... [encrypted]      another store with such servers, each with its own connection and memory. One with
-//	                                             a value leaves out compares, as no server does: what that shows is damage
+//	reset S[=zone|facts|all]... [encrypted]      another store with such servers, each its own connection and memory;
+//	                                             one with a value leaves out compares, which shows damage
 //	zone S NS/NAME [ref=NS/NAME]                 create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
 //	                                             zones PATTERN,... [to NS]; new: creates, though it is there

@@ -63,8 +63,7 @@ func refused(m *mdns.Msg, key *Key, judged error) error {
 
 // Exchange asks one question on a connection, UDP or TCP, whose deadline the caller has set, and returns the answer,
 // whatever its rcode. With a key it is signed and so is what is returned: an answer that the key does not vouch for
-// is a
-// *Refusal. The question is signed in place.
+// is a *Refusal. The question is signed in place.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()

@@ -31,8 +31,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F6: two servers write nothing but one zone, all the time: every write has its own serial, none is left out, and with
-// -soak they do at least half of what one of them does alone.
+// F6: two servers write nothing but one zone, all the time: every write has its own serial, none is left out, and
+// with -soak they do at least half of what one of them does alone.
 func TestF06_twoServersOneZone(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)

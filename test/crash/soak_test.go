@@ -21,8 +21,8 @@ import (
 )
 
 // TestSoak goes on for -soak: rounds of three etcd members, three servers and sixteen writers, each with some faults
-// that
-// -seed chooses, one after the other, and everything checked after. A failure prints the seed, and the log what was done.
+// that -seed chooses, one after the other, and everything checked after. A failure prints the seed, and the log what
+// was done.
 func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("-soak says for how long: make soak")

@@ -7,7 +7,8 @@
 // It promises:
 //
 //  1. TestAttacks has a sub-test for each number. It carries the attack out here, against a real server behind a real
-//     kube-apiserver, or names the tests elsewhere that do, which -everywhere runs too; a number that nobody tests fails.
+//     kube-apiserver, or names the tests elsewhere that do, which -everywhere runs too; a number without a test
+//     fails.
 //  2. The attacker has what a tenant has: kubizone-zone-admin in a namespace of its own, and nothing else.
 //  3. What a refusal says is part of it: no text names the victim's namespace, objects or user.
 //  4. After all of it the store is what it should be (fsck).

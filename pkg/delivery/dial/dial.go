@@ -87,8 +87,7 @@ var (
 )
 
 // Check refuses loopback, link-local, site-local, metadata, unspecified and multicast addresses, and IPv6 addresses
-// that carry one, with a
-// *LocalAddressError.
+// that carry one, with a *LocalAddressError.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {

@@ -550,8 +550,8 @@ func TestParse_mostFields(t *testing.T) {
 	}
 }
 
-// TestParse_cutNames: a name that ends in the middle is refused in every type. Knot 3.2 looks for names in the octets of a
-// zone file without asking where they end: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.7).
+// TestParse_cutNames: a name that ends in the middle is refused in every type. Knot 3.2 looks for names in the octets
+// of a zone file without asking where they end: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.7).
 func TestParse_cutNames(t *testing.T) {
 	for rt, p := range plans {
 		if !p.hasNames() {
@@ -791,7 +791,8 @@ func TestParse_longestName(t *testing.T) {
 	}
 }
 
-// TestParseStored_released: what was taken in once can be read for as long as it stands, in the spelling that it stands in.
+// TestParseStored_released: what was taken in once can be read for as long as it stands, in the spelling that it
+// stands in.
 func TestParseStored_released(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"SVCB", "0 . alpn=h2", `0 . alpn="h2"`},
