@@ -538,10 +538,10 @@ func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 		created := store.Must(s.CreateZone(zone))
 		// What a write after the backup may have handed out.
 		next, _ := law.NextSerial(serial.Serial(created.Status.Serial), time.Now(), nil, nil)
-		want[zone.Name] = next + apiserver.MaxSerialJump
+		want[zone.Name] = next + MaxSerialJump
 	}
 	source := apiserver.Source{Etcd: s.where}
-	if n, err := apiserver.RaiseSerials(t.Context(), source, apiserver.MaxSerialJump); err != nil || n != len(want) {
+	if n, err := RaiseSerials(t.Context(), source, MaxSerialJump); err != nil || n != len(want) {
 		t.Fatalf("%d zones: %v", n, err)
 	}
 	for zone, want := range want {

@@ -9,11 +9,12 @@
 //	B2. It is two files: what etcd's own tools call a snapshot, and a manifest that says what must be in it. A backup
 //	    that was cut, or a file that is none, is refused before anything is written.
 //	B3. A restored store is in its directory whole or not at all, and fsck found it clean.
-//	B4. Whoever saw the old store starts over: revisions are far ahead of what was handed out and nothing before them
-//	    can be watched. Secondaries take what is restored: every serial is ahead of what was handed out (S6.5, S6.6).
+//	B4. Clients that saw the old store start over: revisions are far ahead of what was handed out and nothing before
+//	    them can be watched. Secondaries take what is restored: every serial is ahead of what was handed out (S6.5,
+//	    S6.6).
 //
-// It does not know when backups are due and where they are kept; and a zone made after the backup is not in it, so
-// who makes it again sets spec.minimumSerial.
+// It does not know when backups are due and where they are kept. A zone made after the backup is not in it: a user who
+// makes the zone again sets spec.minimumSerial.
 //
-// Read take.go first, then restore.go.
+// Read take.go first, then restore.go; serials.go raises what was handed out, and check.go runs fsck on a store.
 package backup

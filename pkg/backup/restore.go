@@ -26,7 +26,7 @@ type Restore struct {
 	Backup string
 	// DataDir has no data yet; it is made if need be.
 	DataDir string
-	// SerialJump: see apiserver.RaiseSerials.
+	// SerialJump: see RaiseSerials.
 	SerialJump uint32
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string
@@ -119,12 +119,12 @@ func (r *Restore) raise(ctx context.Context, scratch *embed.Dir, finished string
 		Etcd:                         storagebackend.TransportConfig{ServerList: member.Endpoints()},
 		EncryptionProviderConfigFile: r.EncryptionProviderConfigFile,
 	}
-	zones, err := apiserver.RaiseSerials(ctx, source, r.SerialJump)
+	zones, err := RaiseSerials(ctx, source, r.SerialJump)
 	if err != nil {
 		return nil, fmt.Errorf("--serial-jump: %w", err)
 	}
 	r.Report(fmt.Sprintf("moved the serials of %d zones ahead by %d", zones, r.SerialJump))
-	report, err := apiserver.Check(ctx, source)
+	report, err := Check(ctx, source)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/backup"
 	"kubi.zone/kubizone/pkg/cmd/restore"
 )
 
@@ -20,7 +20,7 @@ func TestRestore_saysAllThatIsWrong(t *testing.T) {
 	for want, change := range map[string]func(*restore.Options){
 		"--data-dir: must not be empty":                                    func(o *restore.Options) { o.DataDir = "" },
 		"--serial-jump 0: must be from 1 to 16777216":                      func(o *restore.Options) { o.SerialJump = 0 },
-		"--serial-jump 16777217":                                           func(o *restore.Options) { o.SerialJump = apiserver.MaxSerialJump + 1 },
+		"--serial-jump 16777217":                                           func(o *restore.Options) { o.SerialJump = backup.MaxSerialJump + 1 },
 		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *restore.Options) { o.MemberName = "a" },
 	} {
 		o := good

@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/source"
+	"kubi.zone/kubizone/pkg/ledger"
 )
 
 // NewCommand is the sub-command.
@@ -64,7 +65,12 @@ func run(ctx context.Context, store source.Options, cluster *kubeconfig.Options,
 		return err
 	}
 	defer release()
-	before, err := apiserver.AdoptCluster(ctx, apiserver.Source{Etcd: where}, string(system.UID))
+	etcd, _, err := apiserver.Source{Etcd: where}.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer etcd.Close()
+	before, err := ledger.AdoptCluster(ctx, etcd.Client, apiserver.Prefix, string(system.UID))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/backup"
 	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
@@ -41,7 +42,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer release()
-	report, err := apiserver.Check(ctx, apiserver.Source{Etcd: where, EncryptionProviderConfigFile: o.EncryptionProviderConfigFile})
+	report, err := backup.Check(ctx, apiserver.Source{Etcd: where, EncryptionProviderConfigFile: o.EncryptionProviderConfigFile})
 	if err != nil {
 		return err
 	}

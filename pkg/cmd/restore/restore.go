@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/backup"
 )
 
@@ -44,8 +43,8 @@ func (o *Options) Validate() error {
 	if o.DataDir == "" {
 		wrong = append(wrong, errors.New("--data-dir: must not be empty; name a directory without data"))
 	}
-	if o.SerialJump < 1 || o.SerialJump > apiserver.MaxSerialJump {
-		wrong = append(wrong, fmt.Errorf("--serial-jump %d: must be from 1 to %d", o.SerialJump, apiserver.MaxSerialJump))
+	if o.SerialJump < 1 || o.SerialJump > backup.MaxSerialJump {
+		wrong = append(wrong, fmt.Errorf("--serial-jump %d: must be from 1 to %d", o.SerialJump, backup.MaxSerialJump))
 	}
 	if (o.MemberName == "") != (o.InitialCluster == "") {
 		wrong = append(wrong, errors.New("--etcd-member-name and --etcd-initial-cluster: give both or none"))

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver_test
+package backup
 
 import (
 	"errors"
@@ -70,15 +70,15 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	before, serial := remembered(), s.Zone("platform", "stays").Status.Serial
 
 	without := apiserver.Source{Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}}
-	if _, err := apiserver.Check(t.Context(), without); !errors.Is(err, ledger.ErrSealed) {
+	if _, err := Check(t.Context(), without); !errors.Is(err, ledger.ErrSealed) {
 		t.Errorf("checking without the file: %v", err)
 	}
-	if _, err := apiserver.RaiseSerials(t.Context(), without, 1000); !errors.Is(err, ledger.ErrSealed) {
+	if _, err := RaiseSerials(t.Context(), without, 1000); !errors.Is(err, ledger.ErrSealed) {
 		t.Errorf("raising without the file: %v", err)
 	}
 	with := without
 	with.EncryptionProviderConfigFile = file
-	if n, err := apiserver.RaiseSerials(t.Context(), with, 1000); n != 1 || err != nil {
+	if n, err := RaiseSerials(t.Context(), with, 1000); n != 1 || err != nil {
 		t.Fatalf("raised %d zones, %v", n, err)
 	}
 	if now := s.Zone("platform", "stays").Status.Serial; now < serial+1000 {
@@ -87,7 +87,7 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	if now := remembered(); now == before {
 		t.Errorf("still remembered: %s", now)
 	}
-	report, err := apiserver.Check(t.Context(), with)
+	report, err := Check(t.Context(), with)
 	if err != nil || !report.Clean() || report.Zones != 1 || report.Records != 1 {
 		t.Errorf("%v, %s", err, store.Text(report))
 	}
