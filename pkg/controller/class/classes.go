@@ -17,10 +17,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 )
@@ -193,31 +193,27 @@ func generationOf(known *knownClass) string {
 
 // provide makes the provider of a class and notes the Secrets that it was made with.
 func (c *Controller) provide(ctx context.Context, of *v1alpha1.DNSClass, fresh *knownClass, spec *delivery.Class) error {
-	blocks, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&of.Spec)
-	if err != nil {
-		return err
+	kind := class.ProviderOf(&of.Spec)
+	newProvider, ok := c.config.Providers[kind]
+	if !ok {
+		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(c.config.Providers)), ", "))
 	}
-	for _, block := range slices.Sorted(maps.Keys(c.config.Providers)) {
-		if blocks[block] == nil {
-			continue
-		}
-		spec.Kind = block
-		spec.Provider, spec.Target, err = c.config.Providers[block](of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
-			data, digest, err := c.secret(ctx, namespace, name)
-			fresh.secrets[namespace+"/"+name] = digest
-			if err != nil {
-				cause := errors.Unwrap(err)
-				if cause == nil {
-					cause = err
-				}
-				klog.FromContext(ctx).Error(cause, "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
+	spec.Kind = kind
+	var err error
+	spec.Provider, spec.Target, err = newProvider(of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
+		data, digest, err := c.secret(ctx, namespace, name)
+		fresh.secrets[namespace+"/"+name] = digest
+		if err != nil {
+			cause := errors.Unwrap(err)
+			if cause == nil {
+				cause = err
 			}
-			return data, err
-		})
-		spec.Target = fingerprint(spec.Target)
-		return err
-	}
-	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(c.config.Providers)), ", "))
+			klog.FromContext(ctx).Error(cause, "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
+		}
+		return data, err
+	})
+	spec.Target = fingerprint(spec.Target)
+	return err
 }
 
 // secret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the process.

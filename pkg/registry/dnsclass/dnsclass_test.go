@@ -131,7 +131,9 @@ func TestRow(t *testing.T) {
 	for want, spec := range map[string]v1alpha1.DNSClassSpec{
 		"transfer": {Transfer: &v1alpha1.TransferProvider{}}, "rfc2136": {RFC2136: &v1alpha1.RFC2136Provider{}}, "<none>": {},
 	} {
-		if got := provider(&spec); got != want {
+		class := public()
+		class.Spec = spec
+		if got := row(class)[1]; got != want {
 			t.Errorf("provider %s, want %s", got, want)
 		}
 	}

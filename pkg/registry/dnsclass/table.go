@@ -35,21 +35,9 @@ func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*me
 
 func row(of *v1alpha1.DNSClass) []any {
 	return []any{
-		of.Name, provider(&of.Spec), class.IsDefault(of), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
+		of.Name, status.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
 		status.Cut(namespaces(of), namespacesWidth), status.Message(of.Status.Conditions, v1alpha1.ConditionReady),
 	}
-}
-
-func provider(spec *v1alpha1.DNSClassSpec) string {
-	switch {
-	case spec.Transfer != nil:
-		return "transfer"
-	case spec.RFC2136 != nil:
-		return "rfc2136"
-	case spec.Webhook != nil:
-		return "webhook"
-	}
-	return status.None
 }
 
 func namespaces(of *v1alpha1.DNSClass) string {

@@ -4,6 +4,9 @@
 package class
 
 import (
+	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,5 +91,29 @@ func TestDeliveryName(t *testing.T) {
 		if wrong := apivalidation.NameIsDNSSubdomain(name, false); len(wrong) > 0 || len(name) > maxName {
 			t.Errorf("%d characters, %v: %s", len(name), wrong, name)
 		}
+	}
+}
+
+// A block that Providers would not find is one that no table, no validation and no controller has: this fails where a
+// pointer in DNSClassSpec is neither a provider block nor one of those that are known to be something else.
+func TestProviders_areAllBlocks(t *testing.T) {
+	others := []string{"defaultTTL", "namespaces", "requestsPerSecond", "driftInterval"}
+	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {
+		block, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Type.Kind() == reflect.Pointer && !slices.Contains(others, block) && !slices.Contains(Providers(), block) {
+			t.Errorf("DNSClassSpec.%s is a %s: end the name of its type in Provider where it is a provider block, or add %q to the others here", field.Name, field.Type, block)
+		}
+	}
+	for _, block := range Providers() {
+		var spec v1alpha1.DNSClassSpec
+		if err := json.Unmarshal([]byte(`{"`+block+`": {}}`), &spec); err != nil {
+			t.Fatal(err)
+		}
+		if got := ProvidersOf(&spec); !slices.Equal(got, []string{block}) || ProviderOf(&spec) != block {
+			t.Errorf("%s: %q", block, got)
+		}
+	}
+	if got := ProviderOf(&v1alpha1.DNSClassSpec{}); got != "" {
+		t.Errorf("without a block: %q", got)
 	}
 }

@@ -67,10 +67,10 @@ func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	return append(errs, conditions(after.Status.Conditions, status.Child("conditions"))...)
 }
 
-func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
-	spec := &class.Spec
+func dnsClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
+	spec := &of.Spec
 	var errs field.ErrorList
-	if text, ok := class.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
+	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
 		// Any other text would read as false, also where true is meant.
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text, []string{"true", "false"}))
 	}
@@ -83,14 +83,8 @@ func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
 	}
 	errs = append(errs, oneProvider(spec)...)
-	if spec.Transfer != nil {
-		errs = append(errs, transfer(spec.Transfer, specPath.Child("transfer"))...)
-	}
-	if spec.RFC2136 != nil {
-		errs = append(errs, rfc2136(spec.RFC2136, specPath.Child("rfc2136"))...)
-	}
-	if spec.Webhook != nil {
-		errs = append(errs, webhook(spec.Webhook, inlineSecrets, specPath.Child("webhook"))...)
+	for _, kind := range class.ProvidersOf(spec) {
+		errs = append(errs, providers[kind].validate(spec, inlineSecrets, specPath.Child(kind))...)
 	}
 	return errs
 }
@@ -108,17 +102,26 @@ func defaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	return errs
 }
 
+// provider is what validation does with one kind of provider.
+type provider struct {
+	// validate reports what is wrong with the block of the spec, which it has.
+	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
+	// warn says what in the block is legal and most likely not meant; nil: nothing is.
+	warn func(spec *v1alpha1.DNSClassSpec) []string
+	// server is where the class writes, in the field server of the block; nil where servers fetch.
+	server func(spec *v1alpha1.DNSClassSpec) string
+}
+
+// providers by the name of their block: one row for each of class.Providers, as a test checks.
+var providers = map[string]provider{
+	"transfer": {validate: validateTransfer},
+	"rfc2136":  {validate: validateRFC2136, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.RFC2136.Server }},
+	"webhook":  {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server }, warn: warnOfWebhook},
+}
+
 func oneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
-	const all = "transfer, rfc2136 and webhook"
-	var given []string
-	for _, block := range []struct {
-		name  string
-		given bool
-	}{{"transfer", spec.Transfer != nil}, {"rfc2136", spec.RFC2136 != nil}, {"webhook", spec.Webhook != nil}} {
-		if block.given {
-			given = append(given, block.name)
-		}
-	}
+	kinds, given := class.Providers(), class.ProvidersOf(spec)
+	all := strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
 	if len(given) == 0 {
 		return field.ErrorList{field.Required(specPath, "exactly one provider block: one of "+all)}
 	}
@@ -172,7 +175,8 @@ func views(of []string) field.ErrorList {
 	return errs
 }
 
-func transfer(transfer *v1alpha1.TransferProvider, path *field.Path) field.ErrorList {
+func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
+	transfer := spec.Transfer
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
@@ -259,7 +263,8 @@ func serverAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) 
 	return nil
 }
 
-func rfc2136(update *v1alpha1.RFC2136Provider, path *field.Path) field.ErrorList {
+func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
+	update := spec.RFC2136
 	var errs field.ErrorList
 	if update.Server == "" {
 		errs = append(errs, field.Required(path.Child("server"), `the host that takes the updates: "ns1.example.net", "192.0.2.1:53"`))
@@ -333,7 +338,8 @@ func looksNumeric(label string) bool {
 	return strings.Trim(digits, "0123456789") == "" || hex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-func webhook(webhook *v1alpha1.WebhookProvider, inlineSecrets bool, path *field.Path) field.ErrorList {
+func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList {
+	webhook := spec.Webhook
 	secure, errs := serverURL(webhook.Server, path.Child("server"))
 	errs = append(errs, between(webhook.TimeoutSeconds, v1alpha1.MaxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
 	if auth := webhook.HMACAuth; auth != nil {
@@ -499,22 +505,30 @@ func message(text string, path *field.Path) field.ErrorList {
 }
 
 // DNSClassWarnings says what is legal in a DNSClass but most likely not meant.
-func DNSClassWarnings(class *v1alpha1.DNSClass) []string {
+func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
-	spec := &class.Spec
+	spec := &of.Spec
 	switch {
-	case spec.Namespaces == nil && class.Annotations[v1alpha1.AnnotationDefaultClass] != "true":
+	case spec.Namespaces == nil && of.Annotations[v1alpha1.AnnotationDefaultClass] != "true":
 		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver nobody's zones; {selector: {}} selects every namespace")
 	case spec.Namespaces != nil && len(spec.Namespaces.Names) == 0 && spec.Namespaces.Selector == nil:
 		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver nobody's zones; {selector: {}} selects every namespace")
 	}
-	if w := spec.Webhook; w != nil {
-		if parsed, err := url.Parse(w.Server); err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {
-			warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and made by anybody in between")
+	for _, kind := range class.ProvidersOf(spec) {
+		if warn := providers[kind].warn; warn != nil {
+			warnings = append(warnings, warn(spec)...)
 		}
-		if w.HMACAuth != nil && w.HMACAuth.Secret != "" {
-			warnings = append(warnings, "spec.webhook.hmacAuth.secret: everybody reads it who may read the class; secretRef names it in a Secret")
-		}
+	}
+	return warnings
+}
+
+func warnOfWebhook(spec *v1alpha1.DNSClassSpec) (warnings []string) {
+	w := spec.Webhook
+	if parsed, err := url.Parse(w.Server); err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {
+		warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and made by anybody in between")
+	}
+	if w.HMACAuth != nil && w.HMACAuth.Secret != "" {
+		warnings = append(warnings, "spec.webhook.hmacAuth.secret: everybody reads it who may read the class; secretRef names it in a Secret")
 	}
 	return warnings
 }
@@ -522,21 +536,18 @@ func DNSClassWarnings(class *v1alpha1.DNSClass) []string {
 // DNSClassUpdateWarnings says what a change of a DNSClass does beside what it says.
 func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	warnings := DNSClassWarnings(after)
-	if from, to := target(before), target(after); from.at != to.at {
-		warnings = append(warnings, fmt.Sprintf("%s: every zone of the class is delivered to the new server as if for the first time, and nothing is withdrawn from the old one: remove there what shall not stay, or give the new server a class of its own, from which zones are withdrawn when they name another one", to.field))
+	_, from := writesTo(&before.Spec)
+	if path, to := writesTo(&after.Spec); from != to {
+		warnings = append(warnings, fmt.Sprintf("%s: every zone of the class is delivered to the new server as if for the first time, and nothing is withdrawn from the old one: remove there what shall not stay, or give the new server a class of its own, from which zones are withdrawn when they name another one", path))
 	}
 	return warnings
 }
 
-// where is where a class delivers, and which field says so; empty for a class whose servers fetch.
-type where struct{ at, field string }
-
-func target(class *v1alpha1.DNSClass) where {
-	switch spec := &class.Spec; {
-	case spec.Webhook != nil:
-		return where{"webhook " + spec.Webhook.Server, "spec.webhook.server"}
-	case spec.RFC2136 != nil:
-		return where{"rfc2136 " + spec.RFC2136.Server, "spec.rfc2136.server"}
+// writesTo is where a class writes, and which field says so; spec alone for a class whose servers fetch.
+func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
+	kind := class.ProviderOf(spec)
+	if of := providers[kind].server; of != nil {
+		return "spec." + kind + ".server", kind + " " + of(spec)
 	}
-	return where{field: "spec"}
+	return "spec", ""
 }

@@ -10,8 +10,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
@@ -453,5 +456,12 @@ func TestAttack49_50_tenantsNameNeitherSecretsNorServers(t *testing.T) {
 	// The walk finds what it looks for.
 	if found := reflect.TypeOf(v1alpha1.HMACAuth{}); found.NumField() == 0 || !strings.Contains(found.Field(0).Name, "Secret") {
 		t.Errorf("%s has another form", found)
+	}
+}
+
+// A provider block without a row would be admitted whatever is in it.
+func TestDNSClass_judgesEveryProvider(t *testing.T) {
+	if got, want := slices.Sorted(maps.Keys(providers)), slices.Sorted(slices.Values(class.Providers())); !slices.Equal(got, want) {
+		t.Errorf("the provider blocks of DNSClassSpec are %v, providers in dnsclass.go has rows for %v: add the row of a new block there, with its validate", want, got)
 	}
 }
