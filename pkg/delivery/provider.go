@@ -34,8 +34,29 @@ type Provider interface {
 	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its
 	// answer does not tell.
 	Health(ctx context.Context) error
+	// Abilities are what the provider can do, the same for as long as it lives.
+	Abilities() Abilities
 	// Close lets go of connections. No other method is called after it.
 	Close() error
+}
+
+// Abilities are what providers differ in. Callers go by them and ask for no kind of provider. They are one method that
+// every provider has, and no interfaces of their own: an interface that a provider lacks, or that a wrapper hides,
+// would be missed in silence. deliverytest examines a provider by what it says here. What differs from zone to zone or
+// from call to call stands in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
+// Report.Servers, whose rows are the servers that there are at that moment.
+type Abilities struct {
+	// Lists: Verify reads all that the provider holds of a zone, and reports what is foreign there. Without it Verify
+	// asks for what the zone has and sees nothing besides.
+	Lists bool
+	// OwnApexNS: the provider has NS of its own at the apex, so those of the zone are not written, removed or compared.
+	OwnApexNS bool
+	// Fetched: servers fetch zones from what the provider shows them, so Deliver changes nothing outside. That a zone
+	// is confirmed proves something where Report.Servers has rows, and to compare it costs a question to each of them.
+	Fetched bool
+	// Claims are names of which each means one thing in all classes together, and what each means to this class: a text
+	// that is compared and never printed.
+	Claims map[string]string
 }
 
 // Fence proves that nobody else has begun to deliver a later plan of the zone. It returns an error when somebody has,

@@ -156,7 +156,7 @@ func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer provider.Close()
-		return provider.(class.Claimant).Claims()
+		return provider.Abilities().Claims
 	}
 	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="
 	if got := claims(one); !maps.Equal(got, claims(one)) || maps.Equal(got, claims(other)) || got["one.example."] == "" || strings.Contains(got["one.example."], "a secret") {

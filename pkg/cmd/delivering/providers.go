@@ -52,7 +52,7 @@ func (t Transfer) newProvider(of *v1alpha1.DNSClass, secret class.GetSecret) (de
 		return nil, "", err
 	}
 	provider, err := transfer.New(transfer.Config{
-		Members: t.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Members: t.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(), Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
 		Served: func(uid string) serial.Serial {
 			if zone, ok := t.Views.Settled(uid); ok {
 				return zone.Serial()
@@ -84,19 +84,8 @@ func (t Transfer) newProvider(of *v1alpha1.DNSClass, secret class.GetSecret) (de
 	}
 	slices.Sort(addresses)
 	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
-	return &claimant{provider, peers.Claims()}, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+	return provider, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
 }
-
-// claimant claims the names of a class's keys: a primary has one key of each.
-type claimant struct {
-	*transfer.Provider
-	claims map[string]string
-}
-
-var _ class.Claimant = (*claimant)(nil)
-
-// Claims are the keys by name.
-func (p *claimant) Claims() map[string]string { return p.claims }
 
 func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
 	block := of.Spec.RFC2136
@@ -136,7 +125,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 // are.
 func WebhookConfig(of *v1alpha1.DNSClass, secret class.GetSecret) (webhook.Config, error) {
 	block := of.Spec.Webhook
-	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses, SkipApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
+	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses, OwnApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
 	if block.TimeoutSeconds != nil {
 		config.Timeout = time.Duration(*block.TimeoutSeconds) * time.Second
 	}

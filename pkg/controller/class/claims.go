@@ -13,12 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Claimant is a Provider that some names can mean one thing for in all classes together.
-type Claimant interface {
-	// Claims are what each name means to the class, in a form that is compared and never printed.
-	Claims() map[string]string
-}
-
 // claim is what a class says that names mean, and since when it may.
 type claim struct {
 	since time.Time
@@ -28,12 +22,11 @@ type claim struct {
 }
 
 // claimOf is nil where a class claims nothing. One that is paused is served by nobody, so it holds nothing.
-func claimOf(of *v1alpha1.DNSClass, provider delivery.Provider) *claim {
-	claimant, ok := provider.(Claimant)
-	if !ok || of.Spec.Paused {
+func claimOf(of *v1alpha1.DNSClass, can delivery.Abilities) *claim {
+	if can.Claims == nil || of.Spec.Paused {
 		return nil
 	}
-	return &claim{since: of.CreationTimestamp.Time, names: claimant.Claims()}
+	return &claim{since: of.CreationTimestamp.Time, names: can.Claims}
 }
 
 // contend finds out who has what: the class that was made first, as primaries see it (transferclass). It has classes of

@@ -30,7 +30,9 @@ type claiming struct {
 	meaning string
 }
 
-func (c *claiming) Claims() map[string]string { return map[string]string{"key": c.meaning} }
+func (c *claiming) Abilities() delivery.Abilities {
+	return delivery.Abilities{Claims: map[string]string{"key": c.meaning}}
+}
 
 // secretsOf are by name.
 type secretsOf struct {

@@ -48,6 +48,8 @@ type knownClass struct {
 	// read.
 	secrets map[string]string
 	err     *delivery.Error
+	// abilities are those of its provider.
+	abilities delivery.Abilities
 	// spec is what the Loop was told.
 	spec delivery.Class
 	// checked is when its health was asked last, learned when a delivery showed last what works (learn).
@@ -98,7 +100,7 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 		}
 	}
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.digests(ctx, known.secrets)) {
-		if now := c.driftInterval(of); now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2 {
+		if now := c.driftInterval(of, known.abilities); now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2 {
 			c.mu.Lock()
 			known.spec.DriftInterval = now // It has many more zones than it had, or fewer.
 			c.mu.Unlock()
@@ -111,7 +113,6 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	if of.Spec.RequestsPerSecond != nil {
 		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
 	}
-	spec.DriftInterval = c.driftInterval(of)
 	if err := c.provide(ctx, of, fresh, &spec); err != nil {
 		spec.Provider = nil
 		if !errors.As(err, &spec.Err) {
@@ -122,7 +123,11 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
 	}
-	fresh.claim = claimOf(of, spec.Provider)
+	if spec.Provider != nil {
+		fresh.abilities = spec.Provider.Abilities()
+	}
+	spec.DriftInterval = c.driftInterval(of, fresh.abilities)
+	fresh.claim = claimOf(of, fresh.abilities)
 	c.mu.Lock()
 	if known != nil && known.uid != of.UID {
 		delete(c.stood, known.uid)
@@ -162,9 +167,9 @@ func (c *Controller) lookAgain(class string) {
 
 // driftInterval is how often each zone is compared, or its secondaries are asked whether they still have what they
 // confirmed: as the class says, and less often where that would be more than half of what the class may be asked for.
-func (c *Controller) driftInterval(of *v1alpha1.DNSClass) time.Duration {
+func (c *Controller) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
-	if of.Spec.Transfer != nil {
+	if can.Fetched {
 		interval = time.Minute
 	}
 	if of.Spec.DriftInterval != nil {
@@ -304,8 +309,9 @@ func (c *Controller) checkHealth(ctx context.Context) {
 func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
-	proven := false
+	proven, can := false, delivery.Abilities{}
 	if known != nil {
+		can = known.abilities
 		proven = known.asked && known.health == nil && !known.learned.Before(known.checked)
 		known.checked = time.Now()
 	}
@@ -321,7 +327,7 @@ func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, delivery.ErrNotProven) && c.delivers(of) {
+		if errors.Is(err, delivery.ErrNotProven) && c.delivers(of.Name, can) {
 			err = nil
 		}
 		c.found(known, began, err)
@@ -348,11 +354,11 @@ func (k *knownClass) heard(health error) {
 }
 
 // delivers: a zone stands confirmed by servers of the class.
-func (c *Controller) delivers(of *v1alpha1.DNSClass) bool {
-	deliveries, err := c.deliveries.GetIndexer().ByIndex(byClass, of.Name)
+func (c *Controller) delivers(class string, can delivery.Abilities) bool {
+	deliveries, err := c.deliveries.GetIndexer().ByIndex(byClass, class)
 	return err == nil && slices.ContainsFunc(deliveries, func(object any) bool {
 		one := object.(*v1alpha1.Delivery)
-		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (of.Spec.Transfer == nil || len(one.Status.Servers) > 0)
+		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (!can.Fetched || len(one.Status.Servers) > 0)
 	})
 }
 

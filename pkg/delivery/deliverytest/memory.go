@@ -295,6 +295,9 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 // Health implements delivery.Provider.
 func (m *Memory) Health(ctx context.Context) error { return m.fault(ctx, Point{Method: "Health"}) }
 
+// Abilities implements delivery.Provider.
+func (m *Memory) Abilities() delivery.Abilities { return delivery.Abilities{Lists: !m.Blind} }
+
 // Close implements delivery.Provider.
 func (m *Memory) Close() error {
 	m.mu.Lock()

@@ -39,10 +39,6 @@ type Subject struct {
 	Unsupported func(set delivery.RRset) bool
 	// Keeps: what others have in the place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
 	Keeps bool
-	// Unlisted: Verify asks for RRsets by name, and sees none besides those of the zone.
-	Unlisted bool
-	// Unfenced providers change nothing outside: their servers come and fetch.
-	Unfenced bool
 	// Patience is how long servers may take to follow. 0: 20 s.
 	Patience time.Duration
 }
@@ -83,7 +79,7 @@ func Run(t *testing.T, subject Subject) {
 					t.Errorf("Close: %v", err)
 				}
 			}()
-			part.run(&exam{T: t, Subject: subject, provider: provider})
+			part.run(&exam{T: t, Subject: subject, provider: provider, can: provider.Abilities()})
 		})
 	}
 }
@@ -204,7 +200,7 @@ func forgotten(e *exam) {
 	report := e.deliver(e.New(e.T), p)
 	e.expect(second)
 	stands := slices.ContainsFunc(e.Inspect(e.T, zone), func(set delivery.RRset) bool { return set.Key() == old.Key() })
-	if stands != report.Remains && (stands || !e.Unlisted) {
+	if stands != report.Remains && (stands || e.can.Lists || e.can.Fetched) {
 		e.Errorf("%s is still there: %t; something may remain: %t", old.Key(), stands, report.Remains)
 	}
 }
@@ -277,7 +273,7 @@ func foreign(e *exam) {
 		e.Errorf("Verify: %v", err)
 	case !drift.Empty():
 		e.Errorf("foreign data is drift: %+v", drift)
-	case e.Unlisted:
+	case !e.can.Lists:
 	default:
 		for _, set := range theirs {
 			if !slices.ContainsFunc(drift.Foreign, func(other delivery.RRset) bool { return other.Key() == set.Key() }) {
@@ -398,7 +394,7 @@ func taken(e *exam) {
 }
 
 func fenced(e *exam) {
-	if e.Unfenced {
+	if e.can.Fetched {
 		e.Skip("it changes nothing outside")
 	}
 	zone := e.Zone(e.T)
@@ -442,7 +438,7 @@ func only(n int64) (fence delivery.Fence, after *atomic.Int64) {
 }
 
 func fencedHalfWay(e *exam) {
-	if e.Unfenced {
+	if e.can.Fetched {
 		e.Skip("it changes nothing outside")
 	}
 	zone := e.Zone(e.T)
@@ -485,7 +481,7 @@ func cancelled(e *exam) {
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
-	if report, err := e.provider.Deliver(ctx, plan(&first, second), func(context.Context) error { cancel(); return nil }); err == nil && report.Confirmed == 2 && !e.Unfenced {
+	if report, err := e.provider.Deliver(ctx, plan(&first, second), func(context.Context) error { cancel(); return nil }); err == nil && report.Confirmed == 2 && !e.can.Fetched {
 		e.Log("cancelled within the only call, which went through")
 	}
 	if took := time.Since(began); took > 3*time.Second {

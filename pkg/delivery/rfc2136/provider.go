@@ -204,6 +204,11 @@ func broken(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
+// Abilities implements delivery.Provider: a transfer lists all that the server has.
+func (p *Provider) Abilities() delivery.Abilities {
+	return delivery.Abilities{Lists: true}
+}
+
 // Close lets go of nothing: connections end with the call that made them.
 func (p *Provider) Close() error { return nil }
 

@@ -49,6 +49,8 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the catalog zone of the class, which Health asks for; zero: there is none.
 	Catalog name.Name
+	// Claims are what each name of a TSIG key means to the class (delivery.Abilities): a primary has one key of a name.
+	Claims map[string]string
 	// Served is the serial that the zone has here, 0 for none, which may be newer than a plan's; Latest is the one
 	// that it has where it is kept, asked there: a secondary may have been told before we were.
 	Served func(uid string) serial.Serial
@@ -178,6 +180,11 @@ func (p *Provider) Health(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// Abilities implements delivery.Provider.
+func (p *Provider) Abilities() delivery.Abilities {
+	return delivery.Abilities{Fetched: true, Claims: p.config.Claims}
 }
 
 // Close lets go of nothing: the zones stay in the class, because a provider is made anew with each change of it.

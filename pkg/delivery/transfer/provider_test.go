@@ -257,7 +257,6 @@ func TestProvider_passesTheExam(t *testing.T) {
 			}
 			return sets
 		},
-		Unfenced: true,
 		Patience: 30 * time.Second,
 	})
 }

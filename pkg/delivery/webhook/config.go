@@ -39,8 +39,8 @@ type Config struct {
 	BearerToken func(ctx context.Context) (string, error)
 	// AllowLocalAddresses is the class's leave to connect to loopback, link-local and metadata addresses.
 	AllowLocalAddresses bool
-	// SkipApexNS: the NS RRset at the apex is neither sent nor removed nor compared.
-	SkipApexNS bool
+	// OwnApexNS: the NS RRset at the apex is the provider's own (delivery.Abilities).
+	OwnApexNS bool
 	// VerifyAtMost bounds how many RRsets one Verify asks for, each by a request of its own, while the zone's delivery
 	// waits; the next one goes on behind them. 0: 500; negative: all of them.
 	VerifyAtMost int

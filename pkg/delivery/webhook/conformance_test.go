@@ -255,7 +255,6 @@ func TestProvider_passesTheExam(t *testing.T) {
 					}
 				},
 				Refused:     "poison",
-				Unlisted:    true,
 				Unsupported: unsupported,
 			})
 		})

@@ -335,6 +335,11 @@ func (p *Provider) without(extension string) {
 	p.extensions = slices.DeleteFunc(slices.Clone(p.extensions), func(has string) bool { return has == extension })
 }
 
+// Abilities implements delivery.Provider: the protocol has no list.
+func (p *Provider) Abilities() delivery.Abilities {
+	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}
+}
+
 // Close closes the connections that are idle; those in use are closed by their contexts.
 func (p *Provider) Close() error {
 	p.transport.CloseIdleConnections()
@@ -362,7 +367,7 @@ func nameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 
 // skips: the RRset is the provider's business.
 func (p *Provider) skips(zone name.Name, key delivery.RRsetKey) bool {
-	return p.config.SkipApexNS && apexNS(zone, key)
+	return p.config.OwnApexNS && apexNS(zone, key)
 }
 
 // apexNS: the RRset without which a zone is none.

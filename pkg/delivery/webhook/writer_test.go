@@ -253,7 +253,7 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 		if report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); err != nil || !slices.Equal(failedNames(report), []string{"example ValidationFailed"}) {
 			t.Errorf("delivered: %+v, %v", report, err)
 		}
-		skips := connect(t, server.URL, func(config *webhook.Config) { config.SkipApexNS = true })
+		skips := connect(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true })
 		asked := len(server.asked())
 		if report, err := skips.Deliver(t.Context(), plan, open); err != nil || report.Confirmed != 2 || len(report.Failed) > 0 {
 			t.Errorf("skipped: %+v, %v", report, err)
@@ -272,7 +272,7 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 	}
 	// What is not at the apex is a delegation, and no business of the provider's.
 	plan := planOf(set("sub", rdata.NS, "ns.example.net."))
-	if report, err := connect(t, server.URL, func(config *webhook.Config) { config.SkipApexNS = true }).Deliver(t.Context(), plan, open); err != nil || len(report.Failed) != 1 {
+	if report, err := connect(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan, open); err != nil || len(report.Failed) != 1 {
 		t.Errorf("a delegation: %+v, %v", report, err)
 	}
 }

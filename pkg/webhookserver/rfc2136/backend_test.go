@@ -114,7 +114,7 @@ func exam(t *testing.T, before func(webhookserver.Backend) webhookserver.Backend
 	deliverytest.Run(t, deliverytest.Subject{
 		New: func(t *testing.T) delivery.Provider {
 			provider, err := webhook.New(webhook.Config{
-				Server: server.URL, AllowLocalAddresses: true, SkipApexNS: keeps,
+				Server: server.URL, AllowLocalAddresses: true, OwnApexNS: keeps,
 				HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: func(context.Context) ([]byte, error) { return []byte("s"), nil }},
 			})
 			if err != nil {
@@ -130,8 +130,7 @@ func exam(t *testing.T, before func(webhookserver.Backend) webhookserver.Backend
 				t.Fatal(err)
 			}
 		},
-		Unlisted: true,
-		Keeps:    keeps,
+		Keeps: keeps,
 	})
 }
 
