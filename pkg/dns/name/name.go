@@ -72,12 +72,12 @@ func (n Name) Parent() (Name, bool) {
 // Encloses says that sub is n or lies below it. No name encloses the zero
 // value, and the zero value encloses none.
 func (n Name) Encloses(sub Name) bool {
-	_, ok := n.above(sub)
+	_, ok := n.ancestorAt(sub)
 	return ok
 }
 
-// above returns what sub has to the left of n, without the dot between them.
-func (n Name) above(sub Name) (string, bool) {
+// ancestorAt returns what sub has to the left of n, without the dot between them.
+func (n Name) ancestorAt(sub Name) (string, bool) {
 	switch {
 	case n.s == "" || sub.s == "":
 		return "", false
@@ -95,7 +95,7 @@ func (n Name) above(sub Name) (string, bool) {
 
 // Rel is n as seen from origin; false when origin does not enclose n.
 func (n Name) Rel(origin Name) (Rel, bool) {
-	left, ok := origin.above(n)
+	left, ok := origin.ancestorAt(n)
 	switch {
 	case !ok:
 		return Rel{}, false

@@ -52,7 +52,7 @@ func IsAbsolute(text string) bool {
 // Parse reads an absolute owner name, in any case, U-labels or A-labels
 // (S1.3), and judges it by S1.4. "." is the root.
 func Parse(text string) (Name, error) {
-	s, absolute, err := canonical(text)
+	s, absolute, err := canonicalLabels(text)
 	switch {
 	case err != nil:
 		return Name{}, err
@@ -66,7 +66,7 @@ func Parse(text string) (Name, error) {
 // origin itself (S1.1, S1.2). It does not ask whether origin encloses an
 // absolute name.
 func ParseIn(text string, origin Name) (Name, error) {
-	s, absolute, err := canonical(text)
+	s, absolute, err := canonicalLabels(text)
 	switch {
 	case err != nil:
 		return Name{}, err
@@ -82,7 +82,7 @@ func ParseIn(text string, origin Name) (Name, error) {
 
 // ParseRel reads a relative name or "@".
 func ParseRel(text string) (Rel, error) {
-	s, absolute, err := canonical(text)
+	s, absolute, err := canonicalLabels(text)
 	switch {
 	case err != nil:
 		return Rel{}, err
@@ -92,9 +92,9 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonical maps, then judges. The result is "@", a name without trailing dot,
+// canonicalLabels maps, then judges. The result is "@", a name without trailing dot,
 // or (absolute) one with it.
-func canonical(text string) (s string, absolute bool, err error) {
+func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
 	}

@@ -33,9 +33,9 @@ func (d *decoder) take(n int) ([]byte, error) {
 	return taken, nil
 }
 
-// decode appends the canonical text of wire rdata. It judges the octets as
+// decodeWire appends the canonical text of wire rdata. It judges the octets as
 // strictly as encode judges text: they may come from "\# length hex".
-func decode(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
+func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	p := planOf(t)
 	if !p.known() {
 		text = append(text, `\# `...)
@@ -54,7 +54,7 @@ func decode(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		if text, err = d.field(t, k, text, wire); err != nil {
+		if text, err = d.readField(t, k, text, wire); err != nil {
 			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[k], err)
 		}
 	}
@@ -68,7 +68,7 @@ func decode(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-func (d *decoder) field(t Type, k kind, text, wire []byte) ([]byte, error) {
+func (d *decoder) readField(t Type, k kind, text, wire []byte) ([]byte, error) {
 	switch k {
 	case kindUint8:
 		octets, err := d.take(1)
@@ -95,17 +95,17 @@ func (d *decoder) field(t Type, k kind, text, wire []byte) ([]byte, error) {
 		}
 		return append(text, Type(binary.BigEndian.Uint16(octets)).String()...), nil
 	case kindName:
-		return d.name(text)
+		return d.readName(text)
 	case kindIPv4, kindIPv6:
-		return d.address(text, k)
+		return d.readAddress(text, k)
 	case kindString:
-		octets, err := d.string()
+		octets, err := d.readString()
 		if err != nil {
 			return nil, err
 		}
 		return appendString(text, octets), nil
 	case kindDigits, kindDecimal, kindTag:
-		octets, err := d.string()
+		octets, err := d.readString()
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (d *decoder) field(t Type, k kind, text, wire []byte) ([]byte, error) {
 			return nil, errShort
 		}
 		for first := true; len(d.rest) > 0; first = false {
-			octets, err := d.string()
+			octets, err := d.readString()
 			if err != nil {
 				return nil, err
 			}
@@ -153,14 +153,14 @@ func (d *decoder) field(t Type, k kind, text, wire []byte) ([]byte, error) {
 		d.rest = nil
 		return text, nil
 	case kindLOC:
-		return d.loc(text)
+		return d.readLOC(text)
 	default:
-		return d.rareField(t, k, text, wire)
+		return d.readRareField(t, k, text, wire)
 	}
 }
 
-// rareField is the part of field that no busy zone needs.
-func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
+// readRareField is the part of field that no busy zone needs.
+func (d *decoder) readRareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 	switch k {
 	case kindEUI48, kindEUI64:
 		n := 6
@@ -191,9 +191,9 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		}
 		return text, nil
 	case kindTypes:
-		return d.types(text)
+		return d.readTypes(text)
 	case kindSalt:
-		octets, err := d.string()
+		octets, err := d.readString()
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +202,7 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		}
 		return appendUpperHex(text, octets), nil
 	case kindHash32:
-		octets, err := d.string()
+		octets, err := d.readString()
 		if err != nil {
 			return nil, err
 		}
@@ -211,9 +211,9 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		}
 		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets), nil
 	case kindParams:
-		return d.params(text)
+		return d.readParams(text)
 	case kindPrefixes:
-		return d.prefixes(text)
+		return d.readPrefixes(text)
 	case kindDiscovery:
 		octets, err := d.take(1)
 		if err != nil {
@@ -222,15 +222,15 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		text = append(text, '0'+octets[0]>>7, ' ')
 		return strconv.AppendUint(text, uint64(octets[0]&0x7f), 10), nil
 	case kindGateway:
-		return d.gateway(text, gatewayType(t, wire))
+		return d.readGateway(text, gatewayType(t, wire))
 	case kindHIP:
-		return d.hip(text)
+		return d.readHIP(text)
 	}
 	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
-// string reads a length octet and what it announces.
-func (d *decoder) string() ([]byte, error) {
+// readString reads a length octet and what it announces.
+func (d *decoder) readString() ([]byte, error) {
 	length, err := d.take(1)
 	if err != nil {
 		return nil, err
@@ -238,8 +238,8 @@ func (d *decoder) string() ([]byte, error) {
 	return d.take(int(length[0]))
 }
 
-// name reads an uncompressed name. What ends below the mark was relative.
-func (d *decoder) name(text []byte) ([]byte, error) {
+// readName reads an uncompressed name. What ends below the mark was relative.
+func (d *decoder) readName(text []byte) ([]byte, error) {
 	start, total := len(text), 0
 	for {
 		length, err := d.take(1)
@@ -273,7 +273,7 @@ func (d *decoder) name(text []byte) ([]byte, error) {
 	}
 }
 
-func (d *decoder) address(text []byte, k kind) ([]byte, error) {
+func (d *decoder) readAddress(text []byte, k kind) ([]byte, error) {
 	n := 4
 	if k == kindIPv6 {
 		n = 16
@@ -286,8 +286,8 @@ func (d *decoder) address(text []byte, k kind) ([]byte, error) {
 	return addr.AppendTo(text), nil
 }
 
-// types reads a bit map of RR types (RFC 4034 §4.1.2).
-func (d *decoder) types(text []byte) ([]byte, error) {
+// readTypes reads a bit map of RR types (RFC 4034 §4.1.2).
+func (d *decoder) readTypes(text []byte) ([]byte, error) {
 	last := -1
 	for first := true; len(d.rest) > 0; {
 		head, err := d.take(2)
@@ -320,8 +320,8 @@ func (d *decoder) types(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// prefixes reads the items of APL (RFC 3123 §4).
-func (d *decoder) prefixes(text []byte) ([]byte, error) {
+// readPrefixes reads the items of APL (RFC 3123 §4).
+func (d *decoder) readPrefixes(text []byte) ([]byte, error) {
 	for first := true; len(d.rest) > 0; first = false {
 		head, err := d.take(4)
 		if err != nil {
@@ -367,23 +367,23 @@ func gatewayType(t Type, wire []byte) byte {
 	return wire[1]
 }
 
-// gateway reads the gateway of IPSECKEY (RFC 4025 §2.5) and AMTRELAY.
-func (d *decoder) gateway(text []byte, gatewayType byte) ([]byte, error) {
+// readGateway reads the gateway of IPSECKEY (RFC 4025 §2.5) and AMTRELAY.
+func (d *decoder) readGateway(text []byte, gatewayType byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:
 		return append(text, '.'), nil
 	case 1:
-		return d.address(text, kindIPv4)
+		return d.readAddress(text, kindIPv4)
 	case 2:
-		return d.address(text, kindIPv6)
+		return d.readAddress(text, kindIPv6)
 	case 3:
-		return d.name(text)
+		return d.readName(text)
 	}
 	return nil, errGatewayType(gatewayType)
 }
 
-// hip reads all of HIP (RFC 8005 §5).
-func (d *decoder) hip(text []byte) ([]byte, error) {
+// readHIP reads all of HIP (RFC 8005 §5).
+func (d *decoder) readHIP(text []byte) ([]byte, error) {
 	head, err := d.take(4)
 	if err != nil {
 		return nil, err
@@ -406,7 +406,7 @@ func (d *decoder) hip(text []byte) ([]byte, error) {
 	text = base64.StdEncoding.AppendEncode(text, key)
 	for len(d.rest) > 0 {
 		text = append(text, ' ')
-		if text, err = d.name(text); err != nil {
+		if text, err = d.readName(text); err != nil {
 			return nil, err
 		}
 	}

@@ -23,11 +23,11 @@ import (
 // noMark: the wire form has no relative names to recognise.
 const noMark = 0
 
-// encode turns the text of one value into uncompressed wire rdata, appended to
+// encodeText turns the text of one value into uncompressed wire rdata, appended to
 // wire. Relative names end in a top label of one octet, mark, which the text
 // does not contain: so decode knows them from names that were absolute, and
 // strings that look like names are never touched.
-func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error) {
+func encodeText(t Type, text string, from source, wire []byte) ([]byte, byte, error) {
 	p := planOf(t)
 	text = trimBlanks(text)
 	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
@@ -90,7 +90,7 @@ func chooseMark(p *plan, text string) (byte, error) {
 // encodeGeneric reads "\# length hex…" (RFC 3597 §5).
 func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	var space [8]token
-	fields, err := split(text, syntax{}, space[:0])
+	fields, err := splitText(text, syntax{}, space[:0])
 	if err != nil {
 		return nil, err
 	}
@@ -647,7 +647,7 @@ var octetTypes = map[Type]string{
 
 // encodeOctetType reads the presentation format of such a type.
 func encodeOctetType(t Type, text string, wire []byte) ([]byte, error) {
-	fields, err := split(text, syntax{}, nil)
+	fields, err := splitText(text, syntax{}, nil)
 	if err != nil {
 		return nil, err
 	}

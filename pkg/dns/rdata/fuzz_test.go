@@ -58,7 +58,7 @@ func FuzzParseValue(f *testing.F) {
 func joined(t interface{ Fatal(...any) }, wire []byte) []byte {
 	var all []byte
 	for d := (decoder{rest: wire}); len(d.rest) > 0; {
-		s, err := d.string()
+		s, err := d.readString()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestEncode_twin(t *testing.T) {
 				parts[i] = fieldTexts(k).Draw(t, kindWords[k])
 			}
 			text := strings.Join(parts, " ")
-			fields, err := split(text, syntax{}, nil)
+			fields, err := splitText(text, syntax{}, nil)
 			if err != nil || p.checkCount(fields) != nil {
 				return
 			}

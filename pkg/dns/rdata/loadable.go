@@ -51,7 +51,7 @@ func CheckLoadable(t Type, wire []byte) error {
 	case mdns.TypeNAPTR:
 		d := decoder{rest: wire[4:]}
 		for i := 0; ; i++ {
-			octets, err := d.string()
+			octets, err := d.readString()
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		if wire[1] == 3 {
 			d := decoder{rest: wire[3:]}
-			if gateway, err := d.name(nil); err != nil || bytes.Contains(gateway, []byte(`\000`)) {
+			if gateway, err := d.readName(nil); err != nil || bytes.Contains(gateway, []byte(`\000`)) {
 				return errors.New("the gateway of an IPSECKEY has a zero octet in its name, where some servers end it; name a host")
 			}
 		}
@@ -124,7 +124,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		if _, err := d.take(5); err != nil {
 			return errors.New("a DSYNC holds an RR type, a scheme, a port and a target (RFC 9859 §3), and this one ends before the target; write all of it")
 		}
-		target, err := d.name(nil)
+		target, err := d.readName(nil)
 		if err != nil || len(d.rest) > 0 {
 			return errors.New("a DSYNC ends in the name of its target, written out (RFC 9859 §3); correct the octets after the fifth")
 		}
@@ -141,7 +141,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 	case typeWALLET:
 		d := decoder{rest: wire}
-		if _, err := d.field(t, kindStrings, nil, nil); err != nil {
+		if _, err := d.readField(t, kindStrings, nil, nil); err != nil {
 			return errors.New("a WALLET holds character-strings; write each with its length octet")
 		}
 	}
@@ -211,7 +211,7 @@ func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	switch algorithm {
 	case privateDNS:
 		d := decoder{rest: key}
-		if _, err := d.name(nil); err != nil || len(d.rest) == 0 {
+		if _, err := d.readName(nil); err != nil || len(d.rest) == 0 {
 			return errors.New("data of algorithm 253 begins with the name of the algorithm (RFC 4034 §A.1.1); put it in front")
 		}
 	case privateOID:

@@ -135,8 +135,8 @@ func pow10(n int) int64 {
 	return value
 }
 
-// loc writes what appendLOC reads, every part spelled out.
-func (d *decoder) loc(text []byte) ([]byte, error) {
+// readLOC writes what appendLOC reads, every part spelled out.
+func (d *decoder) readLOC(text []byte) ([]byte, error) {
 	octets, err := d.take(16)
 	if err != nil {
 		return nil, err

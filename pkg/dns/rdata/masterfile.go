@@ -31,7 +31,7 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	if !params && !types && (!p.hasNames() || plainNames(v.Text)) {
 		return v.Type.String(), v.Text, nil
 	}
-	fields, err := split(v.Text, syntaxOf(p), nil)
+	fields, err := splitText(v.Text, syntaxOf(p), nil)
 	if err != nil {
 		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}

@@ -55,7 +55,7 @@ func checkSubstitution(text []byte) error {
 		return fmt.Errorf("regexp has flags %s; the only flag is \"i\" (RFC 3402 §3.2)", quote(string(parts[2])))
 	}
 	e := expression{rest: string(parts[0])}
-	if err := e.alternatives(0); err != nil {
+	if err := e.readAlternatives(0); err != nil {
 		return fmt.Errorf("regexp %s: %w", quote(string(parts[0])), err)
 	}
 	if reference > e.groups {
@@ -70,12 +70,12 @@ type expression struct {
 	groups int
 }
 
-func (e *expression) alternatives(depth int) error {
+func (e *expression) readAlternatives(depth int) error {
 	if depth > 20 {
 		return errors.New("parentheses more than 20 deep; remove some")
 	}
 	for {
-		if err := e.sequence(depth); err != nil {
+		if err := e.readSequence(depth); err != nil {
 			return err
 		}
 		if !strings.HasPrefix(e.rest, "|") {
@@ -89,8 +89,8 @@ func (e *expression) alternatives(depth int) error {
 	return nil
 }
 
-// sequence reads up to the end, "|" or ")"; something has to be there.
-func (e *expression) sequence(depth int) error {
+// readSequence reads up to the end, "|" or ")"; something has to be there.
+func (e *expression) readSequence(depth int) error {
 	empty := true
 	for e.rest != "" && e.rest[0] != '|' && e.rest[0] != ')' {
 		empty = false
@@ -112,7 +112,7 @@ func (e *expression) sequence(depth int) error {
 			e.rest = e.rest[1:]
 		case '(':
 			e.groups++
-			if err := e.alternatives(depth + 1); err != nil {
+			if err := e.readAlternatives(depth + 1); err != nil {
 				return err
 			}
 			if !strings.HasPrefix(e.rest, ")") {
@@ -120,12 +120,12 @@ func (e *expression) sequence(depth int) error {
 			}
 			e.rest = e.rest[1:]
 		case '[':
-			if err := e.bracket(); err != nil {
+			if err := e.readBracket(); err != nil {
 				return err
 			}
 		}
 		if repeatable {
-			if err := e.repetition(); err != nil {
+			if err := e.readRepetition(); err != nil {
 				return err
 			}
 		}
@@ -136,9 +136,9 @@ func (e *expression) sequence(depth int) error {
 	return nil
 }
 
-// repetition reads at most one of * + ? {n} {n,} {n,m}; a second one finds
+// readRepetition reads at most one of * + ? {n} {n,} {n,m}; a second one finds
 // nothing to repeat.
-func (e *expression) repetition() error {
+func (e *expression) readRepetition() error {
 	if e.rest == "" {
 		return nil
 	}
@@ -161,9 +161,9 @@ func (e *expression) repetition() error {
 	return nil
 }
 
-// bracket reads a bracket expression after its "[": plain characters, ranges of
+// readBracket reads a bracket expression after its "[": plain characters, ranges of
 // letters or digits, and named classes.
-func (e *expression) bracket() error {
+func (e *expression) readBracket() error {
 	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, and ] first or not at all")
 	e.rest = strings.TrimPrefix(e.rest, "^")
 	for first := true; ; first = false {
@@ -187,7 +187,7 @@ func (e *expression) bracket() error {
 		case e.rest[0] == '\\':
 			return bad // an escape to some, a backslash to others
 		case len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']':
-			if low, high := e.rest[0], e.rest[2]; low > high || !alike(low, high) {
+			if low, high := e.rest[0], e.rest[2]; low > high || !isPlainRange(low, high) {
 				return bad
 			}
 			e.rest = e.rest[3:]
@@ -197,8 +197,8 @@ func (e *expression) bracket() error {
 	}
 }
 
-// alike: ranges over other characters depend on the locale.
-func alike(low, high byte) bool {
+// isPlainRange: ranges over other characters depend on the locale.
+func isPlainRange(low, high byte) bool {
 	in := func(from, to byte) bool { return from <= low && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')
 }

@@ -72,14 +72,14 @@ func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 			return append(wire, four[:]...), nil
 		}
 	}
-	packed, err := p.append(wire, v)
+	packed, err := p.appendValue(wire, v)
 	if err != nil {
 		return wire, fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
 	return packed, nil
 }
 
-func (p *Packer) append(wire []byte, v Value) ([]byte, error) {
+func (p *Packer) appendValue(wire []byte, v Value) ([]byte, error) {
 	plan, text := planOf(v.Type), v.Text
 	if (v.Type == HTTPS || v.Type == SVCB) && len(p.top) > 0 {
 		if packed, ok := p.appendService(wire, plan, text); ok {
@@ -89,12 +89,12 @@ func (p *Packer) append(wire []byte, v Value) ([]byte, error) {
 	plain := plan.simple && !strings.HasPrefix(text, `\#`) && (!v.Type.isText() || strings.HasPrefix(text, `"`))
 	if !plain || plan.hasNames() && len(p.top) == 0 {
 		var err error
-		if text, err = v.resolve(p.origin); err != nil {
+		if text, err = v.resolveNames(p.origin); err != nil {
 			return nil, err
 		}
 	}
 	if !plain {
-		packed, _, err := encode(v.Type, text, oneValue, wire)
+		packed, _, err := encodeText(v.Type, text, oneValue, wire)
 		return packed, err
 	}
 	var space [16]token
@@ -112,7 +112,7 @@ func (p *Packer) append(wire []byte, v Value) ([]byte, error) {
 // library.
 func (p *Packer) appendService(wire []byte, plan *plan, text string) ([]byte, bool) {
 	var space [16]token
-	fields, err := split(text, syntaxOf(plan), space[:0])
+	fields, err := splitText(text, syntaxOf(plan), space[:0])
 	if err != nil || len(fields) < 2 || strings.Contains(text, `\#`) {
 		return nil, false
 	}

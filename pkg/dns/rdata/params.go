@@ -94,7 +94,7 @@ func appendHints(wire []byte, key mdns.SVCBKey, list string) ([]byte, error) {
 // addParams puts octets among the parameters of SVCB wire rdata, in order.
 func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
 	d := decoder{rest: wire[2:]}
-	if _, err := d.name(nil); err != nil {
+	if _, err := d.readName(nil); err != nil {
 		return nil, err
 	}
 	head := len(wire) - len(d.rest)
@@ -128,9 +128,9 @@ func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
 	return merged, nil
 }
 
-// params reads service parameters (RFC 9460 §2.2). The formats of most values are
+// readParams reads service parameters (RFC 9460 §2.2). The formats of most values are
 // the library's; each value is written in quotes, for some need them.
-func (d *decoder) params(text []byte) ([]byte, error) {
+func (d *decoder) readParams(text []byte) ([]byte, error) {
 	last := -1
 	for len(d.rest) > 0 {
 		start := d.rest
@@ -152,9 +152,9 @@ func (d *decoder) params(text []byte) ([]byte, error) {
 		last = int(key)
 		var written string
 		if key == mdns.SVCB_IPV4HINT || key == mdns.SVCB_IPV6HINT {
-			written, err = hints(key, value)
+			written, err = formatHints(key, value)
 		} else {
-			written, err = paramByLibrary(start[:4+len(value)])
+			written, err = formatParamByLibrary(start[:4+len(value)])
 		}
 		if err != nil {
 			return nil, err
@@ -167,8 +167,8 @@ func (d *decoder) params(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// hints writes the addresses of an ipv4hint or ipv6hint.
-func hints(key mdns.SVCBKey, value []byte) (string, error) {
+// formatHints writes the addresses of an ipv4hint or ipv6hint.
+func formatHints(key mdns.SVCBKey, value []byte) (string, error) {
 	size := 4
 	if key == mdns.SVCB_IPV6HINT {
 		size = 16
@@ -187,8 +187,8 @@ func hints(key mdns.SVCBKey, value []byte) (string, error) {
 	return string(text), nil
 }
 
-// paramByLibrary leaves one parameter, in wire form, to miekg/dns.
-func paramByLibrary(param []byte) (string, error) {
+// formatParamByLibrary leaves one parameter, in wire form, to miekg/dns.
+func formatParamByLibrary(param []byte) (string, error) {
 	alone := append([]byte{0, 1, 0}, param...) // of a record with priority 1 and the root as target
 	header := mdns.RR_Header{Name: ".", Rrtype: mdns.TypeSVCB, Class: mdns.ClassINET, Rdlength: uint16(len(alone))}
 	rr, _, err := mdns.UnpackRRWithHeader(header, alone, 0)
@@ -201,7 +201,7 @@ func paramByLibrary(param []byte) (string, error) {
 // checkParams: RFC 9460 §2.4.3 and §8 say which service parameters need others.
 func checkParams(wire []byte) error {
 	d := decoder{rest: wire[2:]}
-	if _, err := d.name(nil); err != nil {
+	if _, err := d.readName(nil); err != nil {
 		return err
 	}
 	var present [1 << 16 / 64]uint64

@@ -117,7 +117,7 @@ func makePlans() map[Type]*plan {
 		}
 		p := &plan{of: t}
 		p.add(reflect.TypeOf(newRR()).Elem(), t)
-		p.finish(t)
+		p.describeType(t)
 		made[t] = p
 	}
 	return made
@@ -187,9 +187,9 @@ func kindOf(field reflect.StructField, t Type) kind {
 	}
 }
 
-// finish corrects what tags cannot say: fields that are one thing as text and
+// describeType corrects what tags cannot say: fields that are one thing as text and
 // two on the wire, strings with a narrower syntax, and who reads the type.
-func (p *plan) finish(t Type) {
+func (p *plan) describeType(t Type) {
 	switch uint16(t) {
 	case mdns.TypeLOC:
 		p.fields, p.own = []kind{kindLOC}, true

@@ -30,10 +30,10 @@ type syntax struct {
 	innerQuotes bool
 }
 
-// split cuts the text of one value into fields and refuses what belongs to a
+// splitText cuts the text of one value into fields and refuses what belongs to a
 // file and not to a value: newlines, comments, parentheses, directives (S5.2).
 // Errors do not repeat the text; the caller does.
-func split(text string, allow syntax, fields []token) ([]token, error) {
+func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
 			i++
@@ -69,7 +69,7 @@ func split(text string, allow syntax, fields []token) ([]token, error) {
 // splitFields is split for a type: as many fields as it has, and for a text
 // that begins with a quote strings in quotes only (S5.2).
 func splitFields(t Type, p *plan, text string, from source, space []token) ([]token, error) {
-	fields, err := split(text, syntaxOf(p), space)
+	fields, err := splitText(text, syntaxOf(p), space)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (v Value) String() string { return v.Text }
 //
 // It does not ask whether t may be a Record; that is CheckRecord.
 func Parse(t Type, text string) (Value, error) {
-	v, err := parse(t, text, oneValue)
+	v, err := parseValue(t, text, oneValue)
 	if err != nil {
 		return Value{}, fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
@@ -55,7 +55,7 @@ func Parse(t Type, text string) (Value, error) {
 // canonical spelling that it had, so that what stands can be found and removed.
 // Whether servers load it is for CheckLoadable to say.
 func ParseStored(t Type, text string) (Value, error) {
-	v, err := parse(t, text, stored)
+	v, err := parseValue(t, text, stored)
 	if err != nil {
 		return Value{}, fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
@@ -67,7 +67,7 @@ func ParseStored(t Type, text string) (Value, error) {
 // strings without quotes, as files write them (RFC 1035 §5.1), and take all of
 // the 65,535 octets that the wire has for it.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
-	v, err := parse(t, text, zoneFile)
+	v, err := parseValue(t, text, zoneFile)
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
@@ -90,7 +90,7 @@ func (s source) limit() int {
 	return maxValue
 }
 
-func parse(t Type, text string, from source) (Value, error) {
+func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
 	// Before anything looks at the text: every octet written as \DDD, with the
 	// quotes and blanks of the shortest strings.
@@ -98,7 +98,7 @@ func parse(t Type, text string, from source) (Value, error) {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
 	var space [512]byte
-	wire, mark, err := encode(t, text, from, space[:0])
+	wire, mark, err := encodeText(t, text, from, space[:0])
 	if err != nil {
 		return Value{}, err
 	}
@@ -106,7 +106,7 @@ func parse(t Type, text string, from source) (Value, error) {
 		return Value{}, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
 	}
 	var textSpace [512]byte
-	canonical, err := decode(t, wire, mark, textSpace[:0])
+	canonical, err := decodeWire(t, wire, mark, textSpace[:0])
 	if err != nil {
 		return Value{}, err
 	}
@@ -122,10 +122,10 @@ func parse(t Type, text string, from source) (Value, error) {
 	if p := planOf(t); p.known() && !p.simple {
 		// The library read this one; what it would read differently the second
 		// time (promise 1) has no canonical text.
-		again, mark, err := encode(t, v.Text, stored, nil)
+		again, mark, err := encodeText(t, v.Text, stored, nil)
 		if err == nil {
 			textSpace := [512]byte{}
-			canonical, err = decode(t, again, mark, textSpace[:0])
+			canonical, err = decodeWire(t, again, mark, textSpace[:0])
 		}
 		if err != nil || string(canonical) != v.Text || !equalButCase(again, wire) {
 			return Value{}, errors.New("the value cannot be written in a form that reads back the same; write it as \\# and hex (RFC 3597 §5)")
@@ -151,20 +151,20 @@ func equalButCase(a, b []byte) bool {
 // Resolve returns the presentation text with every name absolute, as it stands
 // in a zone named origin. It fails when a name would pass 255 octets.
 func (v Value) Resolve(origin name.Name) (string, error) {
-	text, err := v.resolve(origin)
+	text, err := v.resolveNames(origin)
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
 	return text, nil
 }
 
-func (v Value) resolve(origin name.Name) (string, error) {
+func (v Value) resolveNames(origin name.Name) (string, error) {
 	p := planOf(v.Type)
 	if !p.hasNames() || strings.HasPrefix(v.Text, `\# `) {
 		return v.Text, nil
 	}
 	var fieldSpace [8]token
-	fields, err := split(v.Text, syntaxOf(p), fieldSpace[:0])
+	fields, err := splitText(v.Text, syntaxOf(p), fieldSpace[:0])
 	if err != nil {
 		return "", err
 	}
@@ -281,7 +281,7 @@ func relativeWireLen(text string) int {
 // checkCount compares the number of fields with what the type has, where that
 // number is fixed.
 func (p *plan) checkCount(fields []token) error {
-	least, most := p.counts()
+	least, most := p.fieldCounts()
 	if len(fields) >= least && len(fields) <= most {
 		return nil
 	}
@@ -292,8 +292,8 @@ func (p *plan) checkCount(fields []token) error {
 	return errors.New(strconv.Itoa(len(fields)) + " field" + plural + "; " + p.usage())
 }
 
-// counts returns how many fields the text of a type has, at least and at most.
-func (p *plan) counts() (least, most int) {
+// fieldCounts returns how many fields the text of a type has, at least and at most.
+func (p *plan) fieldCounts() (least, most int) {
 	const any = 1 << 20
 	for _, k := range p.fields {
 		switch k {

@@ -672,7 +672,7 @@ func TestPacker_twin(t *testing.T) {
 				}
 				continue
 			}
-			want, _, err := encode(rt, resolved, oneValue, nil)
+			want, _, err := encodeText(rt, resolved, oneValue, nil)
 			if err != nil || string(got) != "front"+string(want) {
 				t.Fatalf("%s %q in %q packs to %q; want %q, %v", rt, v.Text, zone, got, want, err)
 			}
@@ -733,7 +733,7 @@ func TestPacker_services(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, err := encode(rt, resolved, oneValue, nil)
+		want, _, err := encodeText(rt, resolved, oneValue, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// generated handles "$GENERATE start-stop[/step] owner [ttl] [class] type
+// readGenerated handles "$GENERATE start-stop[/step] owner [ttl] [class] type
 // rdata", a BIND extension that files in the wild use.
-func (f *file) generated(text, rest string, line int, yield func(RR, error) bool) bool {
+func (f *file) readGenerated(text, rest string, line int, yield func(RR, error) bool) bool {
 	refuse := func(err error) bool {
 		return yield(RR{Line: line}, lineError(line, text, fmt.Errorf("$GENERATE: %w", err)))
 	}
@@ -30,16 +30,16 @@ func (f *file) generated(text, rest string, line int, yield func(RR, error) bool
 	}
 	f.generate -= int(count)
 	for i := int64(0); i < count; i++ {
-		record, err := expand(template, start+i*step)
+		record, err := expandTemplate(template, start+i*step)
 		if err != nil {
 			return refuse(err)
 		}
 		// Not f.line: an owner that begins with a number is no directive.
-		rr, err := f.record(record)
+		rr, err := f.readRecord(record)
 		if err != nil {
 			// BIND reads the data as one token, so its manual quotes data of several fields: MX "0 .".
 			if fields, data, ok := strings.Cut(strings.TrimSpace(record), `"`); ok && strings.Count(data, `"`) == 1 && strings.HasSuffix(data, `"`) {
-				if bare, bareErr := f.record(fields + strings.TrimSuffix(data, `"`)); bareErr == nil {
+				if bare, bareErr := f.readRecord(fields + strings.TrimSuffix(data, `"`)); bareErr == nil {
 					rr, err = bare, nil
 				}
 			}
@@ -87,9 +87,9 @@ func parseRange(span string) (start, stop, step int64, err error) {
 	return start, stop, step, nil
 }
 
-// expand replaces $ and ${offset[,width[,base]]} by the number; $$ and \$ are
+// expandTemplate replaces $ and ${offset[,width[,base]]} by the number; $$ and \$ are
 // a dollar sign.
-func expand(template string, number int64) (string, error) {
+func expandTemplate(template string, number int64) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(template); i++ {
 		c := template[i]
@@ -110,7 +110,7 @@ func expand(template string, number int64) (string, error) {
 			if end < 0 {
 				return "", errors.New("${ is not closed; end it with }")
 			}
-			text, err := modified(template[i+2:i+end], number)
+			text, err := formatModified(template[i+2:i+end], number)
 			if err != nil {
 				return "", err
 			}
@@ -126,8 +126,8 @@ func expand(template string, number int64) (string, error) {
 	return out.String(), nil
 }
 
-// modified formats number by "offset[,width[,base]]".
-func modified(modifier string, number int64) (string, error) {
+// formatModified formats number by "offset[,width[,base]]".
+func formatModified(modifier string, number int64) (string, error) {
 	bad := fmt.Errorf("modifier %s; write ${offset,width,base}, the width up to 100 and the base d, o, x, X, n or N", strconv.QuoteToASCII(cut(modifier)))
 	parts := strings.Split(modifier, ",")
 	if len(parts) > 3 {
@@ -157,14 +157,14 @@ func modified(modifier string, number int64) (string, error) {
 	case "X":
 		return fmt.Sprintf("%0*X", int(width), number), nil
 	case "n", "N":
-		return nibbles(number, int(width), base == "N"), nil
+		return formatNibbles(number, int(width), base == "N"), nil
 	}
 	return "", bad
 }
 
-// nibbles writes number as hex digits from the lowest up, with dots between
+// formatNibbles writes number as hex digits from the lowest up, with dots between
 // them, as ip6.arpa has it; width counts digits and dots.
-func nibbles(number int64, width int, upper bool) string {
+func formatNibbles(number int64, width int, upper bool) string {
 	digits := "0123456789abcdef"
 	if upper {
 		digits = "0123456789ABCDEF"

@@ -36,8 +36,8 @@ func newLines(r io.Reader) *lines {
 	return &lines{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// physical returns the next line without its line ending; false at the end.
-func (l *lines) physical() (string, bool) {
+// readPhysical returns the next line without its line ending; false at the end.
+func (l *lines) readPhysical() (string, bool) {
 	if len(l.pending) > 0 {
 		text := l.pending[0]
 		l.pending = l.pending[1:]
@@ -73,16 +73,16 @@ func (l *lines) physical() (string, bool) {
 	}
 }
 
-// next returns the next logical line that is not blank, and the number of its
+// readNext returns the next logical line that is not blank, and the number of its
 // first physical line. An error concerns this line only; reading goes on.
-func (l *lines) next() (text string, number int, err error) {
+func (l *lines) readNext() (text string, number int, err error) {
 	for {
-		first, ok := l.physical()
+		first, ok := l.readPhysical()
 		if !ok {
 			return "", l.number, io.EOF
 		}
 		number = l.number
-		text, err = l.logical(first)
+		text, err = l.readLogical(first)
 		if err != nil {
 			return first, number, err
 		}
@@ -92,9 +92,9 @@ func (l *lines) next() (text string, number int, err error) {
 	}
 }
 
-// logical completes first with the lines that follow while a parenthesis is
+// readLogical completes first with the lines that follow while a parenthesis is
 // open.
-func (l *lines) logical(first string) (string, error) {
+func (l *lines) readLogical(first string) (string, error) {
 	if len(first) > maxLine {
 		return "", fmt.Errorf("a line of more than %d bytes; break it with parentheses or split the record", maxLine)
 	}
@@ -108,14 +108,14 @@ func (l *lines) logical(first string) (string, error) {
 	)
 	for text := first; ; {
 		var err error
-		if depth, err = l.strip(text, depth); err != nil {
+		if depth, err = l.stripComment(text, depth); err != nil {
 			return "", l.reread(again, err)
 		}
 		if depth == 0 {
 			return string(l.joined), nil
 		}
 		l.joined = append(l.joined, ' ')
-		next, ok := l.physical()
+		next, ok := l.readPhysical()
 		if !ok || len(l.joined) > maxLine {
 			if ok {
 				again = append(again, next)
@@ -138,10 +138,10 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// strip appends text without comment and parentheses to joined, and says how
+// stripComment appends text without comment and parentheses to joined, and says how
 // many parentheses are open after it. RFC 1035 knows no parentheses in
 // parentheses; BIND reads them.
-func (l *lines) strip(text string, depth int) (int, error) {
+func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]

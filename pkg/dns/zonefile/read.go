@@ -81,7 +81,7 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 		}
 		in := newLines(r)
 		for {
-			text, line, err := in.next()
+			text, line, err := in.readNext()
 			if err == io.EOF {
 				break
 			}
@@ -92,7 +92,7 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 				}
 				continue
 			}
-			if !f.line(text, line, yield) {
+			if !f.readLine(text, line, yield) {
 				return
 			}
 		}
@@ -136,8 +136,8 @@ type file struct {
 	ownerOrigin name.Name
 }
 
-// line handles one logical line; false when the consumer has had enough.
-func (f *file) line(text string, line int, yield func(RR, error) bool) bool {
+// readLine handles one logical line; false when the consumer has had enough.
+func (f *file) readLine(text string, line int, yield func(RR, error) bool) bool {
 	if text[0] == '$' {
 		keyword, rest := cutField(text)
 		var err error
@@ -147,7 +147,7 @@ func (f *file) line(text string, line int, yield func(RR, error) bool) bool {
 		case "$TTL":
 			err = f.setTTL(rest)
 		case "$GENERATE":
-			return f.generated(text, rest, line, yield)
+			return f.readGenerated(text, rest, line, yield)
 		case "$INCLUDE":
 			err = errors.New("$INCLUDE is not followed; put the records of the other file here, or load it by itself")
 		default:
@@ -158,7 +158,7 @@ func (f *file) line(text string, line int, yield func(RR, error) bool) bool {
 		}
 		return true
 	}
-	rr, err := f.record(text)
+	rr, err := f.readRecord(text)
 	rr.Line = line
 	if err != nil {
 		return yield(RR{Line: line}, lineError(line, text, err))
@@ -194,8 +194,8 @@ func (f *file) setTTL(rest string) error {
 	return nil
 }
 
-// record reads "[owner] [ttl] [class] type rdata", ttl and class in any order.
-func (f *file) record(text string) (RR, error) {
+// readRecord reads "[owner] [ttl] [class] type rdata", ttl and class in any order.
+func (f *file) readRecord(text string) (RR, error) {
 	rest := text
 	if text[0] != ' ' && text[0] != '\t' {
 		var owner string
