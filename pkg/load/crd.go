@@ -85,11 +85,11 @@ func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 	return "", ""
 }
 
-// sizeOf reports an object that the server would refuse for its size (S5.6). What else is wrong with it the server
+// checkSize reports an object that the server would refuse for its size (S5.6). What else is wrong with it the server
 // says.
-func sizeOf(o *unstructured.Unstructured) field.ErrorList {
+func checkSize(o *unstructured.Unstructured) field.ErrorList {
 	o = o.DeepCopy()
-	forget(o)
+	dropServerFields(o)
 	switch o.GetKind() {
 	case "Zone":
 		zone := &v1alpha1.Zone{}
@@ -125,8 +125,8 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// before is what v0 served for a Zone, nil where it says nothing of that.
-func before(o *unstructured.Unstructured) *customResource {
+// servedBefore is what v0 served for a Zone, nil where it says nothing of that.
+func servedBefore(o *unstructured.Unstructured) *customResource {
 	entries, found, err := unstructured.NestedSlice(o.Object, "status", "entries")
 	if !found || err != nil || o.GetKind() != "Zone" {
 		return nil
@@ -134,10 +134,10 @@ func before(o *unstructured.Unstructured) *customResource {
 	return &customResource{zone: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, entries: entries}
 }
 
-// compare says entry by entry what a zone lost and gained over what its custom resource served. Only what is lost or
-// has another TTL is counted: name servers are among what is gained. The SOA is not compared: its serial and names
-// are new.
-func (l *Loader) compare(ctx context.Context, was *customResource) (Result, error) {
+// compareWithCustomResource says entry by entry what a zone lost and gained over what its custom resource served.
+// Only what is lost or has another TTL is counted: name servers are among what is gained. The SOA is not compared:
+// its serial and names are new.
+func (l *Loader) compareWithCustomResource(ctx context.Context, was *customResource) (Result, error) {
 	type key struct{ name, typ, data string }
 	var unreadable int
 	old := make(map[key]uint32)
@@ -167,7 +167,7 @@ func (l *Loader) compare(ctx context.Context, was *customResource) (Result, erro
 	}
 	var result Result
 	var same, more int
-	for row, err := range l.entries(ctx, was.zone, nil) {
+	for row, err := range l.readEntries(ctx, was.zone, nil) {
 		if err != nil {
 			return result, err
 		}

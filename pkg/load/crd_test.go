@@ -89,7 +89,7 @@ spec: {domainName: example.org., minimumSerial: 7}
 			if reason, _ := fromCustomResource(o); reason != "" {
 				t.Fatal(reason)
 			}
-			forget(o)
+			dropServerFields(o)
 			if want := objectOf(t, c.after); !reflect.DeepEqual(o.Object, want.Object) {
 				got, _ := yaml.Marshal(o.Object)
 				t.Errorf("it became\n%s\nwant%s", got, c.after)
@@ -122,7 +122,7 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 `
 	read, _ := readManifests(path, []byte(text))
 	for _, m := range read {
-		m.remember()
+		m.keepServerFields()
 	}
 	var got []string
 	for _, group := range byOwner(read) {

@@ -31,11 +31,11 @@ func OpenEntries(ctx context.Context, client versioned.Interface, zone types.Nam
 	return text, nil
 }
 
-// entries are those of a zone, row by row.
-func (l *Loader) entries(ctx context.Context, zone types.NamespacedName, query map[string]string) iter.Seq2[zonefile.RR, error] {
+// readEntries are those of a zone, row by row.
+func (l *Loader) readEntries(ctx context.Context, zone types.NamespacedName, query map[string]string) iter.Seq2[zonefile.RR, error] {
 	return func(yield func(zonefile.RR, error) bool) {
 		var text io.ReadCloser
-		err := patient(ctx, func() (err error) {
+		err := retryTransient(ctx, func() (err error) {
 			text, err = OpenEntries(ctx, l.typed, zone, query)
 			return err
 		})

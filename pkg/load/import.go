@@ -49,7 +49,7 @@ func (l *Loader) Import(ctx context.Context, path string, text []byte, target Ta
 	if err != nil {
 		l.zoneScope(target.Zone, target.Namespace).doubt = path + " was not imported"
 	}
-	l.sayRest()
+	l.reportHidden()
 	if errors.Is(err, errStopped) {
 		err = nil
 	}
@@ -71,7 +71,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	into := l.zoneScope(target.Zone, target.Namespace)
 	p, to, result, err := l.planImport(ctx, path, text, zone, target)
 	if p != nil {
-		l.sayRead(p)
+		l.reportPlan(p)
 		result.Refused += len(p.refused)
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 // getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the
 // file.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
-	err = patient(ctx, func() (err error) {
+	err = retryTransient(ctx, func() (err error) {
 		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		return err
 	})
@@ -120,7 +120,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
 	p := &plan{view: target.View}
 	guess := l.guessOrigin(target.Zone.Name, path)
-	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.ask}
+	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
 	if zone != nil && zone.Status.FQDN != "" {
 		fqdn, err := name.Parse(zone.Status.FQDN)
 		if err != nil {
@@ -132,7 +132,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 			options.Origin = fqdn
 		}
 	}
-	all, soa, err := p.read(path, zonefile.Read(bytes.NewReader(text), options))
+	all, soa, err := p.readRows(path, zonefile.Read(bytes.NewReader(text), options))
 	if err != nil {
 		return p, nil, Result{}, err
 	}
@@ -154,7 +154,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		if err := p.takeSOA(path, all, soa, target.Namespace); err != nil {
 			return p, nil, Result{}, err
 		}
-		if result, err = l.withoutRefused(p, func() (Result, error) { return l.makeZone(ctx, p, target) }); err != nil {
+		if result, err = l.putDroppingRefusedFields(p, func() (Result, error) { return l.makeZone(ctx, p, target) }); err != nil {
 			return p, nil, result, err
 		}
 		to.ttl = p.spec.TTL
@@ -168,8 +168,8 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		to.ttl = zone.Spec.TTL
 	}
 	to.fqdn = p.fqdn
-	p.group(path, all, soa)
-	l.zoneScope(to.zone, to.namespace).add(l, path, p, to)
+	p.groupRRsets(path, all, soa)
+	l.zoneScope(to.zone, to.namespace).addFile(l, path, p, to)
 	if zone != nil && zone.Status.FQDN != "" && soa >= 0 {
 		result.NotTaken += l.reportSOA(path, all[soa], zone)
 	}
@@ -191,8 +191,8 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		}
 		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s", target.Zone, manifest)
 	}
-	err := patient(ctx, func() error {
-		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.creating())
+	err := retryTransient(ctx, func() error {
+		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 		return err
 	})
 	if apierrors.IsAlreadyExists(err) {
@@ -201,7 +201,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
 	}
-	l.plan("+ zone %s as %s", p.fqdn, target.Zone)
+	l.showPlan("+ zone %s as %s", p.fqdn, target.Zone)
 	if l.cfg.DryRun {
 		l.say("zone %s would be created; in a dry run it is not there, so its records are judged each by itself", target.Zone)
 	}
@@ -322,7 +322,7 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 // belongs into a Record: the zone has that one of an import, or no name server at all.
 func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool, err error) {
 	there, fqdn := make(map[string]bool), to.fqdn
-	for row, err := range l.entries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {
+	for row, err := range l.readEntries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -335,7 +335,7 @@ func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *s
 	}
 	for _, object := range recordObjectNames(ns.owner, ns.typ, to.zone.Name) {
 		var have *v1alpha1.Record
-		err := patient(ctx, func() (err error) {
+		err := retryTransient(ctx, func() (err error) {
 			have, err = l.typed.KubizoneV1alpha1().Records(to.namespace).Get(ctx, object, metav1.GetOptions{})
 			return err
 		})
@@ -344,7 +344,7 @@ func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *s
 		case err != nil:
 			return nil, false, err
 		case have.Spec.DomainName == ns.owner.String() && have.Spec.Type == ns.typ.String() && isIn(have, to.zone):
-			ours, others := l.made(have.ManagedFields, metav1.ManagedFieldsOperationUpdate)
+			ours, others := l.madeBy(have.ManagedFields, metav1.ManagedFieldsOperationUpdate)
 			return there, ours && len(others) == 0, nil
 		}
 	}

@@ -36,8 +36,8 @@ const (
 	MaxWorkers = 1024
 
 	defaultInterval = 2 * time.Second
-	// attempts bounds how often one request is tried where the server or the way to it failed.
-	attempts = 6
+	// maxAttempts bounds how often one request is tried where the server or the way to it failed.
+	maxAttempts = 6
 	// maxWarnings bounds how many different warnings are shown for one source.
 	maxWarnings = 20
 )
@@ -124,12 +124,12 @@ type Loader struct {
 	report   sync.Mutex
 
 	// scopes are those of this run, zoneScopes those of zone files among them.
-	scopes     map[string]*scope
-	zoneScopes map[string]*rrsetScope
-	scopeOrder []*scope
-	manifested *manifestScope
-	// thinned are the Zones that Records were removed from.
-	thinned map[types.NamespacedName]*thinned
+	scopes           map[string]*scope
+	zoneScopes       map[string]*rrsetScope
+	scopeOrder       []*scope
+	manifestsInScope *manifestScope
+	// removals are the Zones that Records were removed from.
+	removals map[types.NamespacedName]*removals
 }
 
 // New makes a Loader; it does not reach for the server yet.
@@ -149,7 +149,7 @@ func New(cfg Config) (*Loader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	mapping, err := discovered(client)
+	mapping, err := newLazyMapper(client)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
@@ -175,7 +175,7 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 		cfg.Interval = defaultInterval
 	}
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard,
-		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), thinned: make(map[types.NamespacedName]*thinned)}
+		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), removals: make(map[types.NamespacedName]*removals)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted; an error is
@@ -188,7 +188,7 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	var result Result
 	if len(files.Manifests) > 0 {
 		one, err := l.loadManifests(ctx, source, files.Manifests)
-		l.sayRest()
+		l.reportHidden()
 		result.Add(one)
 		if err != nil {
 			return result, err
@@ -196,7 +196,7 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	}
 	for _, path := range files.Zones {
 		one, err := l.loadZoneFile(ctx, path, source)
-		l.sayRest()
+		l.reportHidden()
 		result.Add(one)
 		if err := l.reportFailed(ctx, &result, path, err); err != nil {
 			return result, err
@@ -232,12 +232,12 @@ func (l *Loader) say(format string, arguments ...any) {
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	l.cfg.Report(printable(fmt.Sprintf(format, arguments...)))
+	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
-// each calls do for every index below n, at most Workers at a time, with a line of progress now and then. The first
-// error ends it.
-func (l *Loader) each(ctx context.Context, what string, weights []int, do func(ctx context.Context, i int) error) error {
+// runWorkers calls do for every index below n, at most Workers at a time, with a line of progress now and then. The
+// first error ends it.
+func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	total := 0
@@ -289,17 +289,17 @@ feed:
 	return context.Cause(ctx)
 }
 
-// patient calls do until it answers for good: with success, or an error that is the request's own fault. What a lost
-// answer did is for do to find out when it is called again.
-func patient(ctx context.Context, do func() error) error {
+// retryTransient calls do until it answers for good: with success, or an error that is the request's own fault. What
+// a lost answer did is for do to find out when it is called again.
+func retryTransient(ctx context.Context, do func() error) error {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || !passes(err) {
+		if err == nil || !isTransient(err) {
 			return err
 		}
-		if attempt == attempts {
-			return fmt.Errorf("%w (tried %d times)", err, attempts)
+		if attempt == maxAttempts {
+			return fmt.Errorf("%w (tried %d times)", err, maxAttempts)
 		}
 		select {
 		case <-ctx.Done():
@@ -310,14 +310,14 @@ func patient(ctx context.Context, do func() error) error {
 	}
 }
 
-func passes(err error) bool {
+func isTransient(err error) bool {
 	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) || utilnet.IsProbableEOF(err)
 }
 
-// refusal says whether err is the server's judgement of what was sent, in its own words (L1, L2).
-func refusal(err error) (reason string, ok bool) {
+// refusalReason says whether err is the server's judgement of what was sent, in its own words (L1, L2).
+func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return "", false
@@ -357,8 +357,8 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.texts[text] = true
 }
 
-// take empties it into lines.
-func (w *warnings) take() []string {
+// takeLines empties it into lines.
+func (w *warnings) takeLines() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	texts := slices.Sorted(maps.Keys(w.texts))

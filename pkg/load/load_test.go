@@ -506,7 +506,7 @@ sibling NS ns.sub
 	} {
 		ctx := context.WithValue(t.Context(), needlessKey{}, func(text string) bool { return needless(sets[x.set], text) })
 		l.warnings.HandleWarningHeaderWithContext(ctx, 299, "", x.text)
-		if got := l.warnings.take(); (len(got) == 0) != x.needless {
+		if got := l.warnings.takeLines(); (len(got) == 0) != x.needless {
 			t.Errorf("%s: %q", x.text, got)
 		}
 	}
@@ -545,11 +545,11 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 		w.HandleWarningHeaderWithContext(t.Context(), 299, "", fmt.Sprintf("occluded %d", i/2))
 	}
 	w.HandleWarningHeaderWithContext(t.Context(), 199, "", "not ours")
-	lines := w.take()
+	lines := w.takeLines()
 	if len(lines) != maxWarnings+1 || lines[0] != "warning: occluded 0" || lines[maxWarnings] != "and 3 more warnings" {
 		t.Errorf("%q", lines)
 	}
-	if len(w.take()) > 0 {
+	if len(w.takeLines()) > 0 {
 		t.Error("warnings are said again")
 	}
 }
@@ -560,7 +560,7 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 		var said []string
 		l := newLoader(Config{Workers: 1, Report: func(line string) { said = append(said, line) }}, fake.NewClientset(), nil, nil, &warnings{})
 		began := time.Now()
-		if err := l.each(t.Context(), "example.org.", []int{2, 1, 1}, func(context.Context, int) error {
+		if err := l.runWorkers(t.Context(), "example.org.", []int{2, 1, 1}, func(context.Context, int) error {
 			time.Sleep(1500 * time.Millisecond)
 			return nil
 		}); err != nil {

@@ -38,8 +38,8 @@ type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
 
-// discovered asks the server for its kinds when the first is needed.
-func discovered(client *rest.Config) (mapper, error) {
+// newLazyMapper asks the server for its kinds when the first is needed.
+func newLazyMapper(client *rest.Config) (mapper, error) {
 	asked, err := discovery.NewDiscoveryClientForConfig(client)
 	if err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ type manifest struct {
 	refused *Refusal
 }
 
-// remember what forget takes away.
-func (m *manifest) remember() {
+// keepServerFields what forget takes away.
+func (m *manifest) keepServerFields() {
 	m.created = m.object.GetCreationTimestamp().Time
 	if m.owner, _, _ = unstructured.NestedString(m.object.Object, "status", "fqdn"); m.owner == "" {
 		m.owner, _, _ = unstructured.NestedString(m.object.Object, "spec", "domainName")
@@ -121,7 +121,7 @@ func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) 
 	}
 	one, err := l.applyManifests(ctx, path, read)
 	result.Add(one)
-	l.sayRest()
+	l.reportHidden()
 	return result, err
 }
 
@@ -139,22 +139,22 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		}
 		if l.cfg.FromCRD {
 			if reason, fix := fromCustomResource(m.object); reason != "" {
-				l.refuse(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix})
+				l.reportRefused(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix})
 				result.Refused++
 				continue
 			}
-			if errs := sizeOf(m.object); len(errs) > 0 { // before the first write: an import that is cut off in the middle is no migration
-				l.refuse(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
+			if errs := checkSize(m.object); len(errs) > 0 { // before the first write: an import that is cut off in the middle is no migration
+				l.reportRefused(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
 				result.Refused++
 				continue
 			}
-			if was := before(m.object); was != nil {
+			if was := servedBefore(m.object); was != nil {
 				served = append(served, was)
 			}
 		}
-		m.remember()
-		forget(m.object)
-		l.manifests().add(m.object)
+		m.keepServerFields()
+		dropServerFields(m.object)
+		l.manifestsScope().addObject(m.object)
 		switch m.object.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}:
 			zones = append(zones, m)
@@ -166,7 +166,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	}
 	// A zone made above others does not capture them (S3.3), and records without a zone wait for one: parents first,
 	// one after the other, then what they delegate, then everything else.
-	order(zones)
+	sortParentsFirst(zones)
 	for _, batch := range []struct {
 		groups  [][]*manifest
 		workers int
@@ -185,7 +185,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		return result, nil // nothing is there to compare
 	}
 	for _, was := range served {
-		one, err := l.compare(ctx, was)
+		one, err := l.compareWithCustomResource(ctx, was)
 		result.Add(one)
 		if err != nil {
 			l.say("zone %s cannot be compared with its custom resource: %v", was.zone, err)
@@ -218,7 +218,7 @@ func byOwner(manifests []*manifest) [][]*manifest {
 // applyAll applies manifests, each group in its order, and those refused again as long as that brings one in: what one
 // of them needs may be another of them.
 func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
-	limited := *l.limited(workers)
+	limited := *l.withWorkers(workers)
 	var result Result
 	for len(groups) > 0 {
 		var mutex sync.Mutex
@@ -229,10 +229,10 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 			weights[i] = len(group)
 			tried += len(group)
 		}
-		err := limited.each(ctx, what, weights, func(ctx context.Context, i int) error {
+		err := limited.runWorkers(ctx, what, weights, func(ctx context.Context, i int) error {
 			var left []*manifest
 			for _, m := range groups[i] {
-				one, refused, err := l.apply(ctx, m)
+				one, refused, err := l.applyManifest(ctx, m)
 				if err != nil {
 					return err
 				}
@@ -258,12 +258,12 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 			if l.cfg.Prune && !l.cfg.StopAtRefusal {
 				// What refuses them may be on its way out.
 				for _, m := range slices.Concat(again...) {
-					l.manifests().addRefused(refusedPut{*m.refused, 1, m.owner, func(ctx context.Context) (Result, *Refusal, error) { return l.apply(ctx, m) }})
+					l.manifestsScope().addRefused(refusedPut{*m.refused, 1, m.owner, func(ctx context.Context) (Result, *Refusal, error) { return l.applyManifest(ctx, m) }})
 				}
 				return result, nil
 			}
 			for _, r := range reasons {
-				l.refuse(r)
+				l.reportRefused(r)
 			}
 			result.Refused += len(reasons)
 			if l.cfg.StopAtRefusal && result.Refused > 0 {
@@ -276,11 +276,11 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 	return result, nil
 }
 
-func (l *Loader) limited(workers int) *Loader {
+func (l *Loader) withWorkers(workers int) *Loader {
 	return &Loader{cfg: Config{Workers: workers, Interval: l.cfg.Interval, Report: func(line string) { l.say("%s", line) }}}
 }
 
-func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, error) {
+func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refusal, error) {
 	refused := func(reason, fix string) (Result, *Refusal, error) {
 		return Result{}, &Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix}, nil
 	}
@@ -304,23 +304,23 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 		before = nil // not there, or not to be read: the apply says what matters of that
 	}
 	var after *unstructured.Unstructured
-	err = patient(ctx, func() (err error) {
+	err = retryTransient(ctx, func() (err error) {
 		after, err = resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 		return err
 	})
 	if apierrors.IsConflict(err) {
-		l.leave(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: err.Error()})
+		l.reportLeftAsIs(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: err.Error()})
 		return Result{Left: 1}, nil, nil
 	}
-	if reason, ok := refusal(err); ok {
+	if reason, ok := refusalReason(err); ok {
 		return refused(reason, "")
 	}
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("%s:%d: %s: %w", m.path, m.line, m.describe(), err)
 	}
-	l.manifests().add(after)
+	l.manifestsScope().addObject(after)
 	if before == nil {
-		l.plan("+ %s", objectLine(m.describe(), after))
+		l.showPlan("+ %s", objectLine(m.describe(), after))
 		return Result{Written: 1}, nil, nil
 	}
 	// The resourceVersion does not tell: that of a dry run may be any, and an apply has another where the status has
@@ -329,17 +329,17 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 	if change == "" {
 		return Result{Present: 1}, nil, nil
 	}
-	l.plan("~ %s: %s", m.describe(), change)
+	l.showPlan("~ %s: %s", m.describe(), change)
 	return Result{Written: 1}, nil, nil
 }
 
 // readManifests reads a file, and reports and counts what is refused of it.
 func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refused int) {
 	read, wrong := readManifests(path, text)
-	scope := l.manifests()
+	scope := l.manifestsScope()
 	scope.paths = append(scope.paths, path)
 	for _, r := range wrong {
-		l.refuse(r)
+		l.reportRefused(r)
 		scope.doubt = "a part of " + path + " could not be read"
 	}
 	if len(read) == 0 {
@@ -350,7 +350,7 @@ func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refu
 
 // readManifests reads the documents of a YAML or JSON file; lists are taken apart. Lines are where documents begin.
 func readManifests(path string, text []byte) (read []*manifest, refused []Refusal) {
-	for first, document := range documents(text) {
+	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
 		}
@@ -395,9 +395,9 @@ func readManifests(path string, text []byte) (read []*manifest, refused []Refusa
 	return read, refused
 }
 
-// documents splits YAML at its separators, and yields with each document the number of its first line that is neither
-// blank nor a comment.
-func documents(text []byte) iter.Seq2[int, []byte] {
+// splitDocuments splits YAML at its separators, and yields with each document the number of its first line that is
+// neither blank nor a comment.
+func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		var document []byte
 		first, number := 0, 0
@@ -421,16 +421,17 @@ func documents(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// forget removes what a server writes and an export brings along.
-func forget(o *unstructured.Unstructured) {
+// dropServerFields removes what a server writes and an export brings along.
+func dropServerFields(o *unstructured.Unstructured) {
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(o.Object, "status")
 }
 
-// order sorts zones so that a parent comes before its children: by the number of labels, as far as the manifests tell.
-func order(zones []*manifest) {
+// sortParentsFirst sorts zones so that a parent comes before its children: by the number of labels, as far as the
+// manifests tell.
+func sortParentsFirst(zones []*manifest) {
 	byObject := make(map[string]*manifest, len(zones))
 	id := func(namespace, object string) string { return namespace + "/" + object }
 	for _, m := range zones {

@@ -29,9 +29,9 @@ var (
 // zoneObjectNames are the names a Zone object for fqdn may have, the nicest first: "example.org", "root", and one that
 // tells views apart where another zone has the first.
 func zoneObjectNames(fqdn name.Name, view string) [2]string {
-	nice, exact := slug(fqdn.Labels(), "root")
+	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
-	long := fit(nice, "--"+digest(id))
+	long := cutToFit(nice, "--"+digest(id))
 	if !exact || nice == "root" && fqdn != name.Root || len(nice) > maxObjectName {
 		return [2]string{long, long}
 	}
@@ -46,7 +46,7 @@ func zoneObjectNames(fqdn name.Name, view string) [2]string {
 func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
-	nice, exact := slug(labels, "apex")
+	nice, exact := joinLabels(labels, "apex")
 	if exact && len(labels) > 0 {
 		exact = nice != "apex" && !strings.Contains(kind, "-")
 		for _, label := range labels[:len(labels)-1] {
@@ -58,15 +58,15 @@ func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
 	if len(long) > maxObjectName/2 {
 		long = "-" + kind + "." + digest(zone)
 	}
-	long = fit(nice, "--"+digest(owner.String()+"|"+t.String()+"|"+zone)+long)
+	long = cutToFit(nice, "--"+digest(owner.String()+"|"+t.String()+"|"+zone)+long)
 	if !exact || len(nice)+len(suffix) > maxObjectName {
 		return [2]string{long, long}
 	}
 	return [2]string{nice + suffix, long}
 }
 
-// slug joins labels to the part of an object's name; exact says that they can be read back from it.
-func slug(labels []string, none string) (text string, exact bool) {
+// joinLabels joins labels to the part of an object's name; exact says that they can be read back from it.
+func joinLabels(labels []string, none string) (text string, exact bool) {
 	if len(labels) == 0 {
 		return none, true
 	}
@@ -92,8 +92,8 @@ func slug(labels []string, none string) (text string, exact bool) {
 	return strings.Join(words, "."), exact
 }
 
-// fit cuts text so that it and suffix, which must leave room, make an object's name together.
-func fit(text, suffix string) string {
+// cutToFit cuts text so that it and suffix, which must leave room, make an object's name together.
+func cutToFit(text, suffix string) string {
 	if longest := maxObjectName - len(suffix); longest < len(text) {
 		text = text[:longest]
 	}

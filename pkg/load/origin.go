@@ -40,19 +40,19 @@ func (l *Loader) guessOrigin(object, path string) *originGuess {
 	g := &originGuess{loader: l, path: path}
 	// "example-org" may stand for any name; "example.org" says one.
 	if strings.Contains(object, ".") {
-		g.hint(object, "the name of the Zone")
+		g.addHint(object, "the name of the Zone")
 	}
 	base := filepath.Base(path)
 	switch lower := strings.ToLower(base); {
 	case strings.HasPrefix(lower, "db."):
-		g.hint(base[len("db."):], "the name of the file")
+		g.addHint(base[len("db."):], "the name of the file")
 	case isZoneFile(base):
-		g.hint(strings.TrimSuffix(base, filepath.Ext(base)), "the name of the file")
+		g.addHint(strings.TrimSuffix(base, filepath.Ext(base)), "the name of the file")
 	}
 	return g
 }
 
-func (g *originGuess) hint(text, from string) {
+func (g *originGuess) addHint(text, from string) {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return
 	}
@@ -70,8 +70,8 @@ func (g *originGuess) hint(text, from string) {
 	}
 }
 
-// ask is the reader's question. Hints that contradict each other are none.
-func (g *originGuess) ask() name.Name {
+// answerReader is the reader's question. Hints that contradict each other are none.
+func (g *originGuess) answerReader() name.Name {
 	switch len(g.hints) {
 	case 0:
 		g.missed = true

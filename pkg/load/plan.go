@@ -76,7 +76,7 @@ func (r Refusal) String() string {
 	if r.Fix != "" {
 		b.WriteString("; " + r.Fix)
 	}
-	return printable(b.String())
+	return escapeUnprintable(b.String())
 }
 
 const (
@@ -98,7 +98,7 @@ var errNoSOA = errors.New("no SOA could be read from it, with which a zone file 
 // the file at all.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
-	all, soa, err := p.read(path, rows)
+	all, soa, err := p.readRows(path, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	if err := p.takeSOA(path, all, soa, namespace); err != nil {
 		return nil, err
 	}
-	p.group(path, all, soa)
+	p.groupRRsets(path, all, soa)
 	return p, nil
 }
 
@@ -133,8 +133,8 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 	rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: named}, v1alpha1.RecordDelegation{Pattern: "*", Types: named})
 }
 
-// read takes the rows in; soa is the place of the first SOA, -1 where there is none.
-func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
+// readRows takes the rows in; soa is the place of the first SOA, -1 where there is none.
+func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	fromAbove := 0
 	for row, err := range rows {
@@ -221,8 +221,8 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// group gathers the rows into RRsets of the zone p.fqdn. soa is the place of its SOA, -1 where it has none.
-func (p *plan) group(path string, all []zonefile.RR, soa int) {
+// groupRRsets gathers the rows into RRsets of the zone p.fqdn. soa is the place of its SOA, -1 where it has none.
+func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
 		typ   rdata.Type
@@ -344,7 +344,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")
 	}
-	if spec.Contact = contact(fields[1]); fields[1] == "." {
+	if spec.Contact = contactOf(fields[1]); fields[1] == "." {
 		spec.Contact = ""
 		replaced("the contact . names none", "loaded with what the server makes: hostmaster in the zone")
 	}
@@ -357,9 +357,9 @@ func expireFor(refresh, retry uint32) uint32 {
 	return uint32(min(max(need, uint64(v1alpha1.DefaultExpire)), math.MaxInt32))
 }
 
-// contact turns an RNAME into the form the API takes: a name, or a mail address where the local part has a dot
+// contactOf turns an RNAME into the form the API takes: a name, or a mail address where the local part has a dot
 // (RFC 1035 §8: "\." there is no label's end).
-func contact(rname string) string {
+func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
 		switch rname[i] {
 		case '\\':
@@ -398,8 +398,8 @@ func (d *destination) zoneRef() *v1alpha1.ZoneReference {
 	return &v1alpha1.ZoneReference{Name: d.zone.Name, Namespace: d.zone.Namespace}
 }
 
-// record is the Record of a set, without a name.
-func (d *destination) record(s *set) *v1alpha1.Record {
+// newRecord is the Record of a set, without a name.
+func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{

@@ -110,7 +110,7 @@ WWW	300	IN	A	192.0.2.2
 	}
 	got := make(map[string]v1alpha1.RecordSpec)
 	for _, s := range p.sets {
-		r := p.destination(types.NamespacedName{Namespace: "team", Name: "z"}).record(s)
+		r := p.destination(types.NamespacedName{Namespace: "team", Name: "z"}).newRecord(s)
 		got[r.Spec.DomainName+" "+r.Spec.Type] = r.Spec
 	}
 	ref := &v1alpha1.ZoneReference{Name: "z"}

@@ -39,11 +39,11 @@ type scope struct {
 	what string
 	// operation tells what zone files made (Update) from what manifests made (Apply).
 	operation metav1.ManagedFieldsOperationType
-	// list finds the Records that are there, has says whether a source has one.
-	list func(ctx context.Context) ([]*v1alpha1.Record, error)
-	has  func(r *v1alpha1.Record) bool
-	// fresh is how many RRsets the sources have beside those of the Records there; nil where that is not known.
-	fresh func(there []*v1alpha1.Record) int
+	// listRecords finds the Records that are there, has says whether a source has one.
+	listRecords func(ctx context.Context) ([]*v1alpha1.Record, error)
+	hasRecord   func(r *v1alpha1.Record) bool
+	// countNew is how many RRsets the sources have beside those of the Records there; nil where that is not known.
+	countNew func(there []*v1alpha1.Record) int
 
 	// paths are the sources.
 	paths []string
@@ -87,8 +87,8 @@ type rrsetScope struct {
 	// readable says that a file was put into the Zone, which this user may read.
 	readable bool
 	wanted   map[rrset]bool
-	// there are the Records that stood before the last file was put.
-	there *standing
+	// existing are the Records that stood before the last file was put.
+	existing *existingRecords
 }
 
 func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *rrsetScope {
@@ -104,8 +104,8 @@ func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *rrsetSc
 	return z
 }
 
-// add takes in what a file says.
-func (z *rrsetScope) add(l *Loader, path string, p *plan, to *destination) {
+// addFile takes in what a file says.
+func (z *rrsetScope) addFile(l *Loader, path string, p *plan, to *destination) {
 	z.paths = append(z.paths, path)
 	for _, s := range p.sets {
 		if fqdn, err := s.owner.In(to.fqdn); err == nil {
@@ -118,16 +118,16 @@ func (z *rrsetScope) add(l *Loader, path string, p *plan, to *destination) {
 	case len(p.sets) == 0:
 		z.doubt = path + " has no record"
 	}
-	z.list = func(context.Context) ([]*v1alpha1.Record, error) {
+	z.listRecords = func(context.Context) ([]*v1alpha1.Record, error) {
 		var found []*v1alpha1.Record
-		for _, r := range z.there.byName {
+		for _, r := range z.existing.byName {
 			if isIn(r, to.zone) {
 				found = append(found, r)
 			}
 		}
 		return found, nil
 	}
-	z.fresh = func(there []*v1alpha1.Record) int {
+	z.countNew = func(there []*v1alpha1.Record) int {
 		have := make(map[rrset]bool)
 		for _, r := range there {
 			if t := typeOf(r); t != nil && z.wanted[rrset{r.Status.FQDN, *t}] {
@@ -136,7 +136,7 @@ func (z *rrsetScope) add(l *Loader, path string, p *plan, to *destination) {
 		}
 		return len(z.wanted) - len(have)
 	}
-	z.has = func(r *v1alpha1.Record) bool {
+	z.hasRecord = func(r *v1alpha1.Record) bool {
 		fqdn, err := name.Parse(r.Status.FQDN)
 		if err != nil {
 			fqdn, err = name.ParseIn(r.Spec.DomainName, to.fqdn)
@@ -155,24 +155,24 @@ type manifestScope struct {
 	objects    map[types.NamespacedName]bool
 }
 
-func (l *Loader) manifests() *manifestScope {
-	if l.manifested != nil {
-		return l.manifested
+func (l *Loader) manifestsScope() *manifestScope {
+	if l.manifestsInScope != nil {
+		return l.manifestsInScope
 	}
 	m := &manifestScope{zones: make(map[types.NamespacedName]bool), namespaces: make(map[string]bool), objects: make(map[types.NamespacedName]bool)}
 	m.scope = l.scopeOf("manifests", func() *scope {
 		return &scope{what: "manifests", operation: metav1.ManagedFieldsOperationApply}
 	})
-	m.has = func(r *v1alpha1.Record) bool {
+	m.hasRecord = func(r *v1alpha1.Record) bool {
 		return m.objects[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]
 	}
-	m.list = func(ctx context.Context) ([]*v1alpha1.Record, error) { return l.recordsOfManifests(ctx, m) }
-	l.manifested = m
+	m.listRecords = func(ctx context.Context) ([]*v1alpha1.Record, error) { return l.recordsOfManifests(ctx, m) }
+	l.manifestsInScope = m
 	return m
 }
 
-// add takes in one object, and the Zone that has adopted it.
-func (m *manifestScope) add(o *unstructured.Unstructured) {
+// addObject takes in one object, and the Zone that has adopted it.
+func (m *manifestScope) addObject(o *unstructured.Unstructured) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	id := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
@@ -214,9 +214,9 @@ func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
 }
 
-// made says whether fields of the spec are ours by that operation, and which other managers have set some. A Record
+// madeBy says whether fields of the spec are ours by that operation, and which other managers have set some. A Record
 // with other managers is theirs.
-func (l *Loader) made(fields []metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType) (ours bool, others []string) {
+func (l *Loader) madeBy(fields []metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType) (ours bool, others []string) {
 	for _, entry := range fields {
 		switch {
 		case entry.Subresource != "" || !touchesSpec(entry.FieldsV1):
@@ -237,7 +237,7 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 		s.doubt = cmp.Or(doubt, s.doubt)
 		one, err := l.finishScope(ctx, s)
 		result.Add(one)
-		l.sayRest()
+		l.reportHidden()
 		if err != nil {
 			return result, fmt.Errorf("%s: %w", s.what, err)
 		}
@@ -249,38 +249,38 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	}
 	clear(l.scopes)
 	clear(l.zoneScopes)
-	l.scopeOrder, l.manifested = nil, nil
+	l.scopeOrder, l.manifestsInScope = nil, nil
 	return result, nil
 }
 
 func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	var result Result
-	if s.doubt != "" || s.list == nil {
+	if s.doubt != "" || s.listRecords == nil {
 		if l.cfg.Prune {
 			result.Failed++
 			l.say("%s: nothing is removed: %s; what is missing there would be removed as if it were meant", s.what, s.doubt)
 		}
-		return result, l.putAgain(ctx, s, nil, &result)
+		return result, l.retryRefused(ctx, s, nil, &result)
 	}
 	if !l.cfg.Prune && s.operation == metav1.ManagedFieldsOperationApply {
 		return result, nil // as with any client that applies
 	}
-	there, err := s.list(ctx)
+	there, err := s.listRecords(ctx)
 	if err != nil {
 		return result, err
 	}
 	var left []*v1alpha1.Record
 	for _, r := range there {
-		if s.has(r) || r.DeletionTimestamp != nil {
+		if s.hasRecord(r) || r.DeletionTimestamp != nil {
 			continue
 		}
-		switch ours, others := l.made(r.ManagedFields, s.operation); {
+		switch ours, others := l.madeBy(r.ManagedFields, s.operation); {
 		case !ours:
 		case len(others) == 0:
 			left = append(left, r)
 		case l.cfg.Prune:
 			result.Left++
-			l.leave(Refusal{Path: s.what, Text: describeRecord(r), Reason: fmt.Sprintf("it is in no source any more, and was changed by %q since", others), Fix: "delete it if it is to go"})
+			l.reportLeftAsIs(Refusal{Path: s.what, Text: describeRecord(r), Reason: fmt.Sprintf("it is in no source any more, and was changed by %q since", others), Fix: "delete it if it is to go"})
 		}
 	}
 	slices.SortFunc(left, func(a, b *v1alpha1.Record) int {
@@ -290,10 +290,10 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		l.reportLeft(s, left)
 		return result, nil
 	}
-	removed, err := l.remove(ctx, s, left)
+	removed, err := l.deleteRecords(ctx, s, left)
 	result.Add(removed)
 	if removed.Removed > 0 {
-		l.thin(s, there, left)
+		l.noteRemovals(s, there, left)
 	}
 	if err != nil {
 		return result, err
@@ -302,19 +302,19 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	for _, r := range left {
 		owners[r.Status.FQDN], owners[r.Spec.DomainName] = true, true // a manifest is known by either
 	}
-	return result, l.putAgain(ctx, s, owners, &result)
+	return result, l.retryRefused(ctx, s, owners, &result)
 }
 
-// thinned is what is removed of a Zone, and what comes.
-type thinned struct {
-	// gone are the RRsets that its own namespace has no Record of any more, fresh how many of the sources it does not
-	// have yet.
-	gone  map[rrset]bool
-	fresh int
+// removals is what is removed of a Zone, and what comes.
+type removals struct {
+	// removed are the RRsets that its own namespace has no Record of any more, fresh how many of the sources it does
+	// not have yet.
+	removed map[rrset]bool
+	added   int
 }
 
-// thin notes which Zones those of the Records there have been in that are left over.
-func (l *Loader) thin(s *scope, there, left []*v1alpha1.Record) {
+// noteRemovals notes which Zones those of the Records there have been in that are left over.
+func (l *Loader) noteRemovals(s *scope, there, left []*v1alpha1.Record) {
 	at := func(r *v1alpha1.Record) rrset { return rrset{r.Status.FQDN, ptr.Deref(typeOf(r), 0)} }
 	goes := make(map[*v1alpha1.Record]bool)
 	for _, r := range left {
@@ -323,22 +323,22 @@ func (l *Loader) thin(s *scope, there, left []*v1alpha1.Record) {
 			continue
 		}
 		id := types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
-		zone := l.thinned[id]
+		zone := l.removals[id]
 		if zone == nil {
-			zone = &thinned{gone: make(map[rrset]bool)}
-			if s.fresh != nil {
-				zone.fresh = s.fresh(there)
+			zone = &removals{removed: make(map[rrset]bool)}
+			if s.countNew != nil {
+				zone.added = s.countNew(there)
 			}
-			l.thinned[id] = zone
+			l.removals[id] = zone
 		}
 		if r.Namespace == id.Namespace {
-			zone.gone[at(r)] = true
+			zone.removed[at(r)] = true
 		}
 	}
 	for _, r := range there {
 		if by := r.Status.ZoneRef; by != nil && !goes[r] {
-			if zone := l.thinned[types.NamespacedName{Namespace: by.Namespace, Name: by.Name}]; zone != nil {
-				delete(zone.gone, at(r))
+			if zone := l.removals[types.NamespacedName{Namespace: by.Namespace, Name: by.Name}]; zone != nil {
+				delete(zone.removed, at(r))
 			}
 		}
 	}
@@ -352,11 +352,11 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 	return &t
 }
 
-// foretell says whether a zone would be held by what the plan removes (S7.5). What was removed within the last ten
-// minutes is not known here.
-func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) bool {
-	gone := law.Excess{Gone: len(removed.gone), RRsets: int(zone.Status.RRsetCount) + removed.fresh, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
-		NameServers: len(zone.Spec.NameServers) == 0 && removed.gone[rrset{zone.Status.FQDN, rdata.NS}]}
+// reportWouldHold says whether a zone would be held by what the plan removes (S7.5). What was removed within the last
+// ten minutes is not known here.
+func (l *Loader) reportWouldHold(id types.NamespacedName, zone *v1alpha1.Zone, removed *removals) bool {
+	gone := law.Excess{Gone: len(removed.removed), RRsets: int(zone.Status.RRsetCount) + removed.added, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
+		NameServers: len(zone.Spec.NameServers) == 0 && removed.removed[rrset{zone.Status.FQDN, rdata.NS}]}
 	switch {
 	case !gone.Holds():
 	case l.cfg.AllowDeletions:
@@ -378,12 +378,12 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 		files[z.zone] = files[z.zone] || z.readable
 		whole[z.zone] = whole[z.zone] || z.doubt == ""
 	}
-	if m := l.manifested; m != nil && m.doubt == "" {
+	if m := l.manifestsInScope; m != nil && m.doubt == "" {
 		maps.Copy(whole, m.zones)
 	}
 	zones := maps.Clone(files)
 	maps.Copy(zones, whole)
-	for id := range l.thinned {
+	for id := range l.removals {
 		zones[id], whole[id] = true, true
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
@@ -392,7 +392,7 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 			continue
 		}
 		var zone *v1alpha1.Zone
-		err := patient(ctx, func() (err error) {
+		err := retryTransient(ctx, func() (err error) {
 			zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 			return err
 		})
@@ -410,7 +410,7 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 			}
 		}
 	}
-	clear(l.thinned)
+	clear(l.removals)
 	return result, nil
 }
 
@@ -418,7 +418,7 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 // Config.AllowDeletions. Of a dry run it says whether it would be.
 func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *v1alpha1.Zone, result *Result) error {
 	if l.cfg.DryRun {
-		if removed := l.thinned[id]; removed != nil && l.foretell(id, zone, removed) {
+		if removed := l.removals[id]; removed != nil && l.reportWouldHold(id, zone, removed) {
 			result.Held++
 		}
 		return nil
@@ -437,14 +437,14 @@ func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *
 		publish = publish.Next() // it counts from its change (S7.5)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
-	err := patient(ctx, func() (err error) {
+	err := retryTransient(ctx, func() (err error) {
 		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
 		return err
 	})
-	switch reason, refused := refusal(err); {
+	switch reason, refused := refusalReason(err); {
 	case refused:
 		result.Held++
-		l.refuse(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason, Fix: "have the owner of the zone set it: " + settled.Message})
+		l.reportRefused(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason, Fix: "have the owner of the zone set it: " + settled.Message})
 	case err != nil:
 		return fmt.Errorf("zone %s: %w", id, err)
 	default:
@@ -472,16 +472,16 @@ func describeRecord(r *v1alpha1.Record) string {
 	return fmt.Sprintf("%s %s (%s/%s)", cmp.Or(r.Status.FQDN, r.Spec.DomainName), r.Spec.Type, r.Namespace, r.Name)
 }
 
-// remove deletes what is left over, each as it was read: one that was changed meanwhile stays.
-func (l *Loader) remove(ctx context.Context, s *scope, left []*v1alpha1.Record) (Result, error) {
+// deleteRecords deletes what is left over, each as it was read: one that was changed meanwhile stays.
+func (l *Loader) deleteRecords(ctx context.Context, s *scope, left []*v1alpha1.Record) (Result, error) {
 	var mutex sync.Mutex
 	var result Result
 	weights := make([]int, len(left))
 	for i := range weights {
 		weights[i] = 1
 	}
-	err := l.each(ctx, s.what, weights, func(ctx context.Context, i int) error {
-		one, err := l.removeOne(ctx, s, left[i])
+	err := l.runWorkers(ctx, s.what, weights, func(ctx context.Context, i int) error {
+		one, err := l.deleteRecord(ctx, s, left[i])
 		mutex.Lock()
 		defer mutex.Unlock()
 		result.Add(one)
@@ -490,22 +490,22 @@ func (l *Loader) remove(ctx context.Context, s *scope, left []*v1alpha1.Record) 
 	return result, err
 }
 
-func (l *Loader) removeOne(ctx context.Context, s *scope, r *v1alpha1.Record) (Result, error) {
+func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record) (Result, error) {
 	records := l.typed.KubizoneV1alpha1().Records(r.Namespace)
 	at := Refusal{Path: s.what, Text: describeRecord(r)}
-	for range attempts {
-		err := patient(ctx, func() error {
+	for range maxAttempts {
+		err := retryTransient(ctx, func() error {
 			return records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(), Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
 		})
-		switch reason, refused := refusal(err); {
+		switch reason, refused := refusalReason(err); {
 		case err == nil:
-			l.plan("- %s", recordLine(r))
+			l.showPlan("- %s", recordLine(r))
 			return Result{Removed: 1}, nil
 		case apierrors.IsNotFound(err):
 			return Result{Removed: 1}, nil
 		case refused:
 			at.Reason = reason
-			l.refuse(at)
+			l.reportRefused(at)
 			return Result{Refused: 1}, nil
 		case !apierrors.IsConflict(err):
 			return Result{}, fmt.Errorf("%s: %w", at.Text, err)
@@ -518,24 +518,24 @@ func (l *Loader) removeOne(ctx context.Context, s *scope, r *v1alpha1.Record) (R
 		case err != nil:
 			return Result{}, fmt.Errorf("%s: %w", at.Text, err)
 		}
-		if ours, others := l.made(now.ManagedFields, s.operation); now.UID != r.UID || !ours || len(others) > 0 {
+		if ours, others := l.madeBy(now.ManagedFields, s.operation); now.UID != r.UID || !ours || len(others) > 0 {
 			break
 		}
 		r = now
 	}
 	at.Reason = "it was changed while it was to be removed"
-	l.leave(at)
+	l.reportLeftAsIs(at)
 	return Result{Left: 1}, nil
 }
 
-// putAgain tries once more what was refused at the owners that lost a Record, and reports the rest.
-func (l *Loader) putAgain(ctx context.Context, s *scope, owners map[string]bool, result *Result) error {
+// retryRefused tries once more what was refused at the owners that lost a Record, and reports the rest.
+func (l *Loader) retryRefused(ctx context.Context, s *scope, owners map[string]bool, result *Result) error {
 	for _, r := range s.refused {
 		refused := &r.refusal
 		if owners[r.owner] {
 			if l.cfg.DryRun {
 				result.Written++
-				l.plan("+ %s (judged when what is removed there is gone)", r.refusal.Text)
+				l.showPlan("+ %s (judged when what is removed there is gone)", r.refusal.Text)
 				continue
 			}
 			one, again, err := r.put(ctx)
@@ -547,21 +547,21 @@ func (l *Loader) putAgain(ctx context.Context, s *scope, owners map[string]bool,
 		}
 		if refused != nil {
 			result.Refused += r.lines
-			l.refuse(*refused)
+			l.reportRefused(*refused)
 		}
 	}
 	s.refused = nil
 	return nil
 }
 
-// plan takes one line of the plan, where one is wanted.
-func (l *Loader) plan(format string, arguments ...any) {
+// showPlan takes one line of the plan, where one is wanted.
+func (l *Loader) showPlan(format string, arguments ...any) {
 	if l.cfg.Plan == nil {
 		return
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	l.cfg.Plan(printable(fmt.Sprintf(format, arguments...)))
+	l.cfg.Plan(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
 // recordLine is a Record as a line of a plan.
@@ -627,7 +627,7 @@ func objectChange(before, after *unstructured.Unstructured) string {
 			pair[i] = value
 			fields[field] = pair
 		}
-		forget(o)
+		dropServerFields(o)
 		for part, content := range o.Object {
 			inner, ok := content.(map[string]any)
 			if !ok {

@@ -28,11 +28,11 @@ var errStopped = errors.New("stopped at the first refusal")
 
 // putRecords writes the RRsets of a file.
 func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *rrsetScope) (Result, error) {
-	there, err := l.records(ctx, to)
+	there, err := l.listRecords(ctx, to)
 	if err != nil {
 		return Result{}, err
 	}
-	into.there = there
+	into.existing = there
 	// What stands at one owner goes one after the other, in the order of the file: which of two that exclude each
 	// other is refused must not depend on the weather.
 	var owners [][]*set
@@ -74,17 +74,17 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		defer mutex.Unlock()
 		total.Add(one)
 	}
-	err = l.each(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
+	err = l.runWorkers(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
 		for _, s := range owners[i] {
 			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool { return needless(s, text) })
 			one, err := l.putRecord(ctx, path, s, to, there)
-			if reason, ok := refusal(err); ok {
+			if reason, ok := refusalReason(err); ok {
 				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
 				if l.cfg.Prune && !l.cfg.StopAtRefusal {
 					// What refuses it may be on its way out.
 					into.addRefused(refusedPut{at, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
-						one, err := l.putRecord(ctx, path, s, to, &standing{})
-						if reason, ok := refusal(err); ok {
+						one, err := l.putRecord(ctx, path, s, to, &existingRecords{})
+						if reason, ok := refusalReason(err); ok {
 							at.Reason = reason
 							return Result{}, &at, nil
 						}
@@ -92,7 +92,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 					}})
 					continue
 				}
-				l.refuse(at)
+				l.reportRefused(at)
 				one, err = Result{Refused: len(s.lines)}, nil
 			}
 			if err != nil {
@@ -159,8 +159,8 @@ func (s *set) fqdn(origin name.Name) string {
 	return fqdn.String()
 }
 
-// standing are the records that are there already.
-type standing struct {
+// existingRecords are the records that are there already.
+type existingRecords struct {
 	byName map[string]*v1alpha1.Record
 	// adopted are those that the zone has adopted, whoever made them.
 	adopted map[rrset][]*v1alpha1.Record
@@ -171,11 +171,11 @@ type rrset struct {
 	typ  rdata.Type
 }
 
-// records are those in the namespace that name the zone or are part of it.
-func (l *Loader) records(ctx context.Context, to *destination) (*standing, error) {
-	there := &standing{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
+// listRecords are those in the namespace that name the zone or are part of it.
+func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
+	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
 	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" + to.zone.String()} {
-		if err := l.eachRecord(ctx, to.namespace, selector, func(r *v1alpha1.Record) { there.add(r, to.zone) }); err != nil {
+		if err := l.eachRecord(ctx, to.namespace, selector, func(r *v1alpha1.Record) { there.addRecord(r, to.zone) }); err != nil {
 			return nil, fmt.Errorf("records in namespace %s of zone %s: %w", to.namespace, to.zone, err)
 		}
 	}
@@ -187,7 +187,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	options := metav1.ListOptions{FieldSelector: selector, Limit: pageSize}
 	for {
 		var page *v1alpha1.RecordList
-		err := patient(ctx, func() (err error) {
+		err := retryTransient(ctx, func() (err error) {
 			page, err = l.typed.KubizoneV1alpha1().Records(namespace).List(ctx, options)
 			return err
 		})
@@ -203,7 +203,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	}
 }
 
-func (t *standing) add(record *v1alpha1.Record, zone types.NamespacedName) {
+func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.NamespacedName) {
 	if t.byName[record.Name] != nil {
 		return
 	}
@@ -217,9 +217,9 @@ func (t *standing) add(record *v1alpha1.Record, zone types.NamespacedName) {
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// covers says that adopted records hold every value of s, and the time to live that they are served with. For a record
-// made by hand no second one is made.
-func (t *standing) covers(s *set, to *destination) (ttl uint32, ok bool) {
+// coversSet says that adopted records hold every value of s, and the time to live that they are served with. For a
+// record made by hand no second one is made.
+func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {
 		return 0, false
@@ -252,16 +252,16 @@ func (t *standing) covers(s *set, to *destination) (ttl uint32, ok bool) {
 	return ttl, true
 }
 
-func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destination, there *standing) (Result, error) {
-	want := to.record(s)
+func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destination, there *existingRecords) (Result, error) {
+	want := to.newRecord(s)
 	objectNames := recordObjectNames(s.owner, s.typ, to.zone.Name)
 	if there.byName[objectNames[0]] == nil && there.byName[objectNames[1]] == nil {
-		ttl, covered := there.covers(s, to)
+		ttl, covered := there.coversSet(s, to)
 		switch {
 		case covered && ttl == s.ttl:
 			return Result{Present: 1}, nil
 		case covered:
-			l.leave(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: fmt.Sprintf("it is there with TTL %d, the file has %d", ttl, s.ttl),
+			l.reportLeftAsIs(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: fmt.Sprintf("it is there with TTL %d, the file has %d", ttl, s.ttl),
 				Fix: "change the Record that has it, or delete it and import again"})
 			return Result{Left: 1}, nil
 		}
@@ -270,12 +270,12 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 	for _, want.Name = range objectNames {
 		have := there.byName[want.Name]
 		if have == nil {
-			err := patient(ctx, func() error {
-				_, err := records.Create(ctx, want, l.creating())
+			err := retryTransient(ctx, func() error {
+				_, err := records.Create(ctx, want, l.createOptions())
 				return err
 			})
 			if err == nil {
-				l.plan("+ %s %d %s %s", s.fqdn(to.fqdn), s.ttl, s.typ, strings.Join(s.data, ", "))
+				l.showPlan("+ %s %d %s %s", s.fqdn(to.fqdn), s.ttl, s.typ, strings.Join(s.data, ", "))
 				return Result{Written: 1}, nil
 			}
 			if !apierrors.IsAlreadyExists(err) {
@@ -293,7 +293,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		case sameRecord(&have.Spec, &want.Spec):
 			return Result{Present: 1}, nil
 		case !l.mayChange(have.ManagedFields):
-			l.leave(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace, have.Name)}, have.ManagedFields))
+			l.reportLeftAsIs(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace, have.Name)}, have.ManagedFields))
 			return Result{Left: 1}, nil
 		}
 		// A status may be written at any time: a patch, for a PUT would lose that race.
@@ -301,14 +301,14 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		if err != nil {
 			return Result{}, err
 		}
-		err = patient(ctx, func() error {
-			_, err := records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patching())
+		err = retryTransient(ctx, func() error {
+			_, err := records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
 			return err
 		})
 		if err != nil {
 			return Result{}, err
 		}
-		l.plan("~ %s: %s", s.describe(to.fqdn), recordChange(&have.Spec, &want.Spec))
+		l.showPlan("~ %s: %s", s.describe(to.fqdn), recordChange(&have.Spec, &want.Spec))
 		return Result{Written: 1}, nil
 	}
 	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another one", objectNames, to.namespace)
@@ -331,11 +331,11 @@ func sameRecord(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-func (l *Loader) creating() metav1.CreateOptions {
+func (l *Loader) createOptions() metav1.CreateOptions {
 	return metav1.CreateOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
 }
 
-func (l *Loader) patching() metav1.PatchOptions {
+func (l *Loader) patchOptions() metav1.PatchOptions {
 	return metav1.PatchOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
 }
 
@@ -348,17 +348,17 @@ func (l *Loader) dryRun() []string {
 
 // mayChange says that nobody else has set a field of the spec, or that it does not matter (L4).
 func (l *Loader) mayChange(fields []metav1.ManagedFieldsEntry) bool {
-	return l.cfg.ForceConflicts || len(l.others(fields)) == 0
+	return l.cfg.ForceConflicts || len(l.otherManagers(fields)) == 0
 }
 
 // changedSince completes at with whose the object is.
 func (l *Loader) changedSince(at Refusal, fields []metav1.ManagedFieldsEntry) Refusal {
-	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", l.others(fields))
+	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", l.otherManagers(fields))
 	return at
 }
 
-// others are those who have set a field of the spec beside us.
-func (l *Loader) others(fields []metav1.ManagedFieldsEntry) []string {
+// otherManagers are those who have set a field of the spec beside us.
+func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, entry := range fields {
 		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && touchesSpec(entry.FieldsV1) && !slices.Contains(managers, entry.Manager) {

@@ -20,8 +20,9 @@ const (
 	maxKinds = 20
 )
 
-// printable is text that changes nothing of a terminal: what is not printed, or no UTF-8, is written as an escape.
-func printable(text string) string {
+// escapeUnprintable is text that changes nothing of a terminal: what is not printed, or no UTF-8, is written as an
+// escape.
+func escapeUnprintable(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
 		return text
 	}
@@ -57,15 +58,15 @@ type reports struct {
 	mutex sync.Mutex
 	kinds map[string]*alike
 	order []string
-	// beyond are those of kinds that are not shown at all.
-	beyond int
+	// hiddenKinds are those of kinds that are not shown at all.
+	hiddenKinds int
 }
 
 // particular is what differs between two lines that are wrong in the same way: what is quoted, names and numbers.
 var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
 
-// take says whether r is to be shown.
-func (p *reports) take(verb string, r Refusal) bool {
+// shouldShow says whether r is to be shown.
+func (p *reports) shouldShow(verb string, r Refusal) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.kinds == nil {
@@ -75,7 +76,7 @@ func (p *reports) take(verb string, r Refusal) bool {
 	kind := p.kinds[key]
 	if kind == nil {
 		if len(p.kinds) == maxKinds {
-			p.beyond++
+			p.hiddenKinds++
 			return false
 		}
 		kind = &alike{verb: verb, first: r}
@@ -85,8 +86,8 @@ func (p *reports) take(verb string, r Refusal) bool {
 	return kind.count <= maxAlike
 }
 
-// rest empties it into lines about what was not shown.
-func (p *reports) rest() []string {
+// takeHidden empties it into lines about what was not shown.
+func (p *reports) takeHidden() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	var lines []string
@@ -95,10 +96,10 @@ func (p *reports) rest() []string {
 			lines = append(lines, fmt.Sprintf("%s: %d more like %s", kind.verb, kind.count-maxAlike, kind.first))
 		}
 	}
-	if p.beyond > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more for other reasons; mend those above and try again", p.beyond))
+	if p.hiddenKinds > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more for other reasons; mend those above and try again", p.hiddenKinds))
 	}
-	p.kinds, p.order, p.beyond = nil, nil, 0
+	p.kinds, p.order, p.hiddenKinds = nil, nil, 0
 	return lines
 }
 
@@ -136,31 +137,31 @@ func counted(n int, one, more string) []string {
 	return []string{fmt.Sprintf("%d %s", n, more)}
 }
 
-// refuse reports what is not loaded (L2).
-func (l *Loader) refuse(r Refusal) { l.sayGrouped("refused", r) }
+// reportRefused reports what is not loaded (L2).
+func (l *Loader) reportRefused(r Refusal) { l.sayGrouped("refused", r) }
 
-// sayRead reports what reading a file brought up.
-func (l *Loader) sayRead(p *plan) {
+// reportPlan reports what reading a file brought up.
+func (l *Loader) reportPlan(p *plan) {
 	for _, line := range p.remarks {
 		l.say("%s", line)
 	}
 	for _, r := range p.refused {
-		l.refuse(r)
+		l.reportRefused(r)
 	}
 }
 
-// leave reports what stays as others have it (L4).
-func (l *Loader) leave(r Refusal) { l.sayGrouped("left as it is", r) }
+// reportLeftAsIs reports what stays as others have it (L4).
+func (l *Loader) reportLeftAsIs(r Refusal) { l.sayGrouped("left as it is", r) }
 
 func (l *Loader) sayGrouped(verb string, r Refusal) {
-	if l.reports.take(verb, r) {
+	if l.reports.shouldShow(verb, r) {
 		l.say("%s: %s", verb, r)
 	}
 }
 
-// sayRest ends the report of a file.
-func (l *Loader) sayRest() {
-	for _, line := range append(l.reports.rest(), l.warnings.take()...) {
+// reportHidden ends the report of a file.
+func (l *Loader) reportHidden() {
+	for _, line := range append(l.reports.takeHidden(), l.warnings.takeLines()...) {
 		l.say("%s", line)
 	}
 }

@@ -23,7 +23,7 @@ func TestPrintable(t *testing.T) {
 		"right\u202eleft":     `right\u202eleft`,
 		"a\ufffdb":            "a\ufffdb",
 	} {
-		if got := printable(text); got != want {
+		if got := escapeUnprintable(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -65,16 +65,16 @@ func TestReports_areBounded(t *testing.T) {
 	shown := 0
 	for i := range 1000 {
 		for range 2 * maxAlike {
-			if p.take("refused", Refusal{Path: "f", Reason: strings.Repeat("x", i)}) {
+			if p.shouldShow("refused", Refusal{Path: "f", Reason: strings.Repeat("x", i)}) {
 				shown++
 			}
 		}
 	}
-	rest := p.rest()
+	rest := p.takeHidden()
 	if shown != maxKinds*maxAlike || len(rest) != maxKinds+1 || rest[maxKinds] != fmt.Sprintf("and %d more for other reasons; mend those above and try again", (1000-maxKinds)*2*maxAlike) {
 		t.Errorf("%d shown, the rest %q", shown, rest)
 	}
-	if len(p.rest()) > 0 {
+	if len(p.takeHidden()) > 0 {
 		t.Error("it is said again")
 	}
 }

@@ -90,7 +90,7 @@ func (s Source) Files() (Files, error) {
 		} else {
 			files.Zones = []string{s.Path}
 		}
-	} else if files, err = s.walk(); err != nil {
+	} else if files, err = s.findFiles(); err != nil {
 		return Files{}, err
 	}
 	if s.viewGiven && len(files.Manifests) > 0 {
@@ -99,7 +99,7 @@ func (s Source) Files() (Files, error) {
 	return files, nil
 }
 
-func (s Source) walk() (Files, error) {
+func (s Source) findFiles() (Files, error) {
 	var files Files
 	err := filepath.WalkDir(s.Path, func(path string, entry fs.DirEntry, err error) error {
 		switch {

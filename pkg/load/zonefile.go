@@ -46,8 +46,8 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	}
 	short := filepath.Base(path)
 	view, guess := source.View, l.guessOrigin("", path)
-	mark := l.mark(text, source, guess)
-	if zone, err := l.loaded(ctx, mark); err != nil {
+	mark := l.fileDigest(text, source, guess)
+	if zone, err := l.findLoaded(ctx, mark); err != nil {
 		return Result{}, err
 	} else if zone != nil {
 		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
@@ -55,7 +55,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
-	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: source.Origin, Guess: guess.ask}), view, l.cfg.Namespace)
+	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: source.Origin, Guess: guess.answerReader}), view, l.cfg.Namespace)
 	switch {
 	case errors.Is(err, errNoSOA) && guess.missed:
 		return Result{}, fmt.Errorf("%w; %s", err, howToSayOrigin)
@@ -64,10 +64,10 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	case !source.Origin.IsZero() && p.fqdn != source.Origin:
 		return Result{}, fmt.Errorf("the file is of zone %s, and not of %s as what stands before its path says; correct one of them", p.fqdn, source.Origin)
 	}
-	l.sayRead(p)
+	l.reportPlan(p)
 	result := Result{Refused: len(p.refused)}
 	var zone *v1alpha1.Zone
-	one, err := l.withoutRefused(p, func() (one Result, err error) {
+	one, err := l.putDroppingRefusedFields(p, func() (one Result, err error) {
 		zone, one, err = l.putZone(ctx, p)
 		return one, err
 	})
@@ -80,7 +80,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	if len(into.paths) > 0 {
 		l.say("%s: zone %s is in %s, too: what they say is merged", path, p.fqdn, strings.Join(into.paths, ", "))
 	}
-	into.add(l, path, p, to)
+	into.addFile(l, path, p, to)
 	more, err := l.putRecords(ctx, path, p.sets, to, into)
 	result.Add(more)
 	if err != nil {
@@ -111,8 +111,8 @@ func inView(view string) string {
 	return " in view " + view
 }
 
-// mark is the digest of all that makes the objects of a file what they are.
-func (l *Loader) mark(text []byte, source Source, guess *originGuess) string {
+// fileDigest is the digest of all that makes the objects of a file what they are.
+func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin)
 	for _, hint := range guess.hints {
@@ -122,10 +122,10 @@ func (l *Loader) mark(text []byte, source Source, guess *originGuess) string {
 	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
 }
 
-// loaded finds the Zone that carries mark, nil if there is none.
-func (l *Loader) loaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
+// findLoaded finds the Zone that carries mark, nil if there is none.
+func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
 	var list *v1alpha1.ZoneList
-	err := patient(ctx, func() (err error) {
+	err := retryTransient(ctx, func() (err error) {
 		list, err = l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
 		return err
 	})
@@ -145,20 +145,20 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	if err != nil {
 		return err
 	}
-	return patient(ctx, func() error {
-		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, l.patching())
+	return retryTransient(ctx, func() error {
+		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, l.patchOptions())
 		return err
 	})
 }
 
-// withoutRefused puts the Zone of p, and again without the fields that the server refuses.
-func (l *Loader) withoutRefused(p *plan, put func() (Result, error)) (Result, error) {
+// putDroppingRefusedFields puts the Zone of p, and again without the fields that the server refuses.
+func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (Result, error) {
 	refused := 0
 	for {
 		result, err := put()
 		dropped := p.dropRefused(err)
 		for _, r := range dropped {
-			l.refuse(r)
+			l.reportRefused(r)
 		}
 		if refused += len(dropped); len(dropped) == 0 {
 			result.Refused += refused
@@ -179,8 +179,8 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: l.cfg.Namespace}, Spec: p.spec}
 		var made *v1alpha1.Zone
 		for _, zone.Name = range zoneObjectNames(p.fqdn, p.view) {
-			err = patient(ctx, func() (err error) {
-				made, err = zones.Create(ctx, zone, l.creating())
+			err = retryTransient(ctx, func() (err error) {
+				made, err = zones.Create(ctx, zone, l.createOptions())
 				return err
 			})
 			if err == nil {
@@ -207,7 +207,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	case !l.mayChange(have.ManagedFields):
 		at := p.soa
 		at.Text = fmt.Sprintf("zone %s (%s/%s)", p.fqdn, have.Namespace, have.Name)
-		l.leave(l.changedSince(at, have.ManagedFields))
+		l.reportLeftAsIs(l.changedSince(at, have.ManagedFields))
 		return have, Result{Left: 1}, nil
 	}
 	// Zones change with each of their records: a patch, for a PUT would lose every race.
@@ -215,8 +215,8 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	if err != nil {
 		return nil, Result{}, err
 	}
-	err = patient(ctx, func() (err error) {
-		have, err = zones.Patch(ctx, have.Name, types.MergePatchType, patch, l.patching())
+	err = retryTransient(ctx, func() (err error) {
+		have, err = zones.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
 		return err
 	})
 	return have, Result{Written: 1}, err
@@ -237,7 +237,7 @@ func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 
 func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) {
 	var list *v1alpha1.ZoneList
-	err := patient(ctx, func() (err error) {
+	err := retryTransient(ctx, func() (err error) {
 		list, err = l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{})
 		return err
 	})
