@@ -24,9 +24,9 @@ const (
 	maxOutcome = 300
 )
 
-// answer is the error of a set that was not written: what is wrong with all of it, or the refusals of all items; nil
+// errorOf is the error of a set that was not written: what is wrong with all of it, or the refusals of all items; nil
 // where none failed.
-func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
+func errorOf(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	if failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
 			return failure
@@ -47,9 +47,9 @@ func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	}
 	switch {
 	case len(refused) > 0:
-		return told(set, refused, "nothing was written")
+		return errorOfItems(set, refused, "nothing was written")
 	case len(failed) > 0:
-		return told(set, failed, "whether it was written is not known: read the Records before you repeat it")
+		return errorOfItems(set, failed, "whether it was written is not known: read the Records before you repeat it")
 	case len(ended) > 0:
 		e := apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+ended[0].failure.Message, 0)
 		return e
@@ -57,9 +57,9 @@ func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	return nil
 }
 
-// told is the error of several items: that of all where they have one code, 422 where they differ, so that a client
-// that repeats some codes does not repeat what cannot pass.
-func told(set *v1alpha1.ChangeSet, items []*item, so string) error {
+// errorOfItems is the error of several items: that of all where they have one code, 422 where they differ, so that a
+// client that repeats some codes does not repeat what cannot pass.
+func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) error {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
 		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "ChangeSet", Name: set.Name},
@@ -72,7 +72,7 @@ func told(set *v1alpha1.ChangeSet, items []*item, so string) error {
 		if len(texts) < toldItems {
 			texts = append(texts, fmt.Sprintf("%s (%s): %s", one.path(), one.name, one.failure.Message))
 		}
-		status.Details.Causes = append(status.Details.Causes, one.causes()...)
+		status.Details.Causes = append(status.Details.Causes, one.listCauses()...)
 		status.Details.RetryAfterSeconds = max(status.Details.RetryAfterSeconds, retryAfter(one))
 	}
 	if status.Code == http.StatusUnprocessableEntity {
@@ -92,8 +92,8 @@ func retryAfter(x *item) int32 {
 	return 0
 }
 
-// causes are those of the item, each with the field that it has in the set.
-func (x *item) causes() (causes []metav1.StatusCause) {
+// listCauses are those of the item, each with the field that it has in the set.
+func (x *item) listCauses() (causes []metav1.StatusCause) {
 	if d := x.failure.Details; d != nil {
 		for _, c := range d.Causes {
 			if c.Message == "" {
@@ -118,8 +118,8 @@ func (x *item) fieldOf(name string) string {
 	return x.member().Child(strings.TrimPrefix(name, ".")).String()
 }
 
-// outcome is what the audit event of the set says of the item.
-func (x *item) outcome() string {
+// describeOutcome is what the audit event of the set says of the item.
+func (x *item) describeOutcome() string {
 	what := "apply " + x.name
 	if x.deletes() != nil {
 		what = "delete " + x.name

@@ -73,9 +73,9 @@ func sentBy(ctx context.Context) *http.Request {
 
 // send sends the item as a request and waits for the answer.
 func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
-	own, cancel := x.context(ctx)
+	own, cancel := x.newContext(ctx)
 	defer cancel()
-	if err := x.ask(set.Context(own, x.index), handler); err != nil {
+	if err := x.serve(set.Context(own, x.index), handler); err != nil {
 		x.fail(apierrors.NewInternalError(err))
 	}
 	if x.failure == nil && x.deletes() != nil && !set.Came(x.index) {
@@ -85,21 +85,21 @@ func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 	set.Leave(x.index, x.failure != nil)
 }
 
-// ask has the request served. A panic is the item's alone: the server of a client's request would stop it, too, and
+// serve has the request served. A panic is the item's alone: the server of a client's request would stop it, too, and
 // log it.
-func (x *item) ask(ctx context.Context, handler http.Handler) (err error) {
+func (x *item) serve(ctx context.Context, handler http.Handler) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			err = fmt.Errorf("%s cannot be served: %v", x.path(), why)
 		}
 	}()
-	request, err := x.request(ctx)
+	request, err := x.newRequest(ctx)
 	if err != nil {
 		return err
 	}
 	w := &recorder{header: http.Header{}}
 	handler.ServeHTTP(w, request)
-	return x.read(w)
+	return x.readAnswer(w)
 }
 
 func (x *item) fail(err apierrors.APIStatus) {
@@ -107,9 +107,9 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// context of the request: it ends with the set's, and of what that knows it has the user alone, as a request from
+// newContext of the request: it ends with the set's, and of what that knows it has the user alone, as a request from
 // outside would have.
-func (x *item) context(ctx context.Context) (context.Context, context.CancelFunc) {
+func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	release := func() { stop(); cancel(nil) }
@@ -138,8 +138,8 @@ func (w warnings) AddWarning(agent, text string) {
 	}
 }
 
-// request is the item as a client would send it.
-func (x *item) request(ctx context.Context) (*http.Request, error) {
+// newRequest is the item as a client would send it.
+func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	method, kind, body := http.MethodPatch, string(types.ApplyYAMLPatchType), []byte(nil)
 	query := url.Values{}
 	if dryrun.IsDryRun(x.options.DryRun) {
@@ -215,8 +215,8 @@ func (r *recorder) Write(data []byte) (int, error) {
 	return r.body.Write(data)
 }
 
-// read takes the answer in.
-func (x *item) read(w *recorder) error {
+// readAnswer takes the answer in.
+func (x *item) readAnswer(w *recorder) error {
 	x.code = w.code
 	var kind metav1.TypeMeta
 	if err := json.Unmarshal(w.body.Bytes(), &kind); err != nil {

@@ -130,10 +130,10 @@ func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []st
 	}
 	all.Wait()
 	for _, one := range items {
-		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.outcome())
+		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.describeOutcome())
 	}
 	zone, serial := together.Committed()
-	if err := answer(set, items, together.Failed()); err != nil {
+	if err := errorOf(set, items, together.Failed()); err != nil {
 		if n := together.Creates(); zone == nil && n > 0 && r.config.GiveBack != nil && !dryrun.IsDryRun(options.DryRun) {
 			r.config.GiveBack(context.WithoutCancel(ctx), set.Namespace, n)
 		}

@@ -46,24 +46,24 @@ func TestStrategy_prepare(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	want := []any{"team-a", "example-org", "team-a,team-b", int64(7), "True", "<unknown>", "*.a,sub", "<none>"}
-	if got := row(inForce()); !reflect.DeepEqual(got, want) {
+	if got := delegationRow(inForce()); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
 	waits := inForce()
 	waits.Spec.Namespaces[0] = strings.Repeat("x", 50)
 	waits.Status.Conditions[0] = metav1.Condition{Type: v1alpha1.ConditionAccepted, Status: "False", Reason: "ZoneNotFound", Message: "there is none"}
-	got := row(waits)
+	got := delegationRow(waits)
 	if cell := got[2].(string); len([]rune(cell)) != namespacesWidth || got[4] != "False" || got[7] != "ZoneNotFound: there is none" {
 		t.Errorf("row %q", got)
 	}
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributes(inForce())
+	_, set, err := attributesOf(inForce())
 	if err != nil || set[v1alpha1.FieldDelegationZoneRefName] != "example-org" || set["metadata.name"] != "team-a" || set["metadata.namespace"] != "dns" {
 		t.Errorf("%v, %v", set, err)
 	}
-	if _, _, err := attributes(&v1alpha1.Zone{}); err == nil {
+	if _, _, err := attributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Delegation")
 	}
 }

@@ -57,7 +57,7 @@ func NewStorage(config Config) (*REST, error) {
 	}
 	delegation := &REST{&preview.Store[*v1alpha1.Delegation]{Store: store, Decide: config.Preview}}
 	store.TableConvertor = delegation
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of delegations: %w", err)
 	}
 	return delegation, nil
@@ -71,11 +71,11 @@ func (*REST) Categories() []string { return []string{"kubizone"} }
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributes are what selectors see of a Delegation.
-func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+// attributesOf are what selectors see of a Delegation.
+func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	delegation, ok := obj.(*v1alpha1.Delegation)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is not a Delegation", obj)

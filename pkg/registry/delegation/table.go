@@ -31,10 +31,10 @@ var columns = []metav1.TableColumnDefinition{
 
 // ConvertToTable makes what `kubectl get` prints.
 func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(columns, obj, options, row)
+	return status.Table(columns, obj, options, delegationRow)
 }
 
-func row(delegation *v1alpha1.Delegation) []any {
+func delegationRow(delegation *v1alpha1.Delegation) []any {
 	accepted := string(metav1.ConditionUnknown)
 	if c := meta.FindStatusCondition(delegation.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
 		accepted = string(c.Status)

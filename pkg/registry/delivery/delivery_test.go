@@ -61,7 +61,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributes(delivered())
+	_, set, err := attributesOf(delivered())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
 		}
 	}
-	if _, _, err := attributes(&v1alpha1.Zone{}); err == nil {
+	if _, _, err := attributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Delivery")
 	}
 }

@@ -59,7 +59,7 @@ func NewStorage(config Config) (*Storage, error) {
 		ResetFieldsStrategy:       strategy,
 	}}
 	delivery.TableConvertor = delivery
-	if err := delivery.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+	if err := delivery.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of deliveries: %w", err)
 	}
 	return &Storage{Delivery: delivery, Status: status.NewREST(delivery.Store, statusStrategy{strategy})}, nil
@@ -70,11 +70,11 @@ func (*REST) Categories() []string { return []string{"kubizone"} }
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributes are what selectors see of a Delivery.
-func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+// attributesOf are what selectors see of a Delivery.
+func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	delivery, ok := obj.(*v1alpha1.Delivery)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is not a Delivery", obj)

@@ -96,7 +96,7 @@ func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 		class.Finalizers = []string{v1alpha1.FinalizerDelivery}
 		c.change(class)
 		said := &recorder{}
-		if err := unprotected(nil)(warning.WithWarningRecorder(t.Context(), said), class); err != nil || len(*said) != c.want {
+		if err := refuseProtected(nil)(warning.WithWarningRecorder(t.Context(), said), class); err != nil || len(*said) != c.want {
 			t.Errorf("%s: %v, %q", what, err, *said)
 		}
 	}

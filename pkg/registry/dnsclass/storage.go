@@ -70,7 +70,7 @@ func NewStorage(config Config) (*Storage, error) {
 		ResetFieldsStrategy:       strategy,
 	}}
 	class.TableConvertor = class
-	if err := class.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+	if err := class.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of dnsclasses: %w", err)
 	}
 	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store, finalizersStrategy{strategy})}, nil
@@ -79,15 +79,15 @@ func NewStorage(config Config) (*Storage, error) {
 // Delete refuses where the class is protected, and says what the deletion of one in use does. What is asked is the
 // object deleted, not one read before.
 func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	return r.Store.Delete(ctx, name, unprotected(validation), options)
+	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
 }
 
 // DeleteCollection refuses as Delete does, class by class.
 func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions) (runtime.Object, error) {
-	return r.Store.DeleteCollection(ctx, unprotected(validation), options, list)
+	return r.Store.DeleteCollection(ctx, refuseProtected(validation), options, list)
 }
 
-func unprotected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func refuseProtected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		class, ok := obj.(*v1alpha1.DNSClass)
 		if ok && class.Spec.DeletionProtection {
@@ -118,11 +118,11 @@ func (*REST) ShortNames() []string { return []string{"dc"} }
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributes are what selectors see of a DNSClass.
-func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+// attributesOf are what selectors see of a DNSClass.
+func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	class, ok := obj.(*v1alpha1.DNSClass)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is not a DNSClass", obj)

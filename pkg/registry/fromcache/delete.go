@@ -32,7 +32,7 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	if options == nil || options.Preconditions == nil {
 		b := &beginning{}
 		// The options are the store's to change.
-		out, immediately, err := store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.holds(validation), options.DeepCopy())
+		out, immediately, err := store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.holdsList(validation), options.DeepCopy())
 		if !errors.Is(err, errOutdated) {
 			return out, immediately, err
 		}
@@ -40,8 +40,8 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return store.Delete(ctx, name, validation, options)
 }
 
-// holds is validation, and that what the store went by is still so: it looks at nothing else of the object.
-func (b *beginning) holds(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+// holdsList is validation, and that what the store went by is still so: it looks at nothing else of the object.
+func (b *beginning) holdsList(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if b.cached != nil {
 			now, err := meta.Accessor(obj)

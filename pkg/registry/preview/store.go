@@ -38,7 +38,7 @@ func (s *Store[T]) Create(ctx context.Context, obj runtime.Object, validation re
 	if err != nil || !dryrun.IsDryRun(options.DryRun) {
 		return out, err
 	}
-	return s.decide(ctx, nil, out)
+	return s.decideDryRun(ctx, nil, out)
 }
 
 // Update updates an object, creates it where a server-side apply asks for it, or says what would come of it.
@@ -52,15 +52,15 @@ func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObj
 		return nil, false, err
 	}
 	if created {
-		out, err = s.decide(ctx, nil, out)
+		out, err = s.decideDryRun(ctx, nil, out)
 		return out, created, err
 	}
 	if removed(out) {
 		// The update took the last finalizer of an object that is being deleted.
-		_, err = s.decide(ctx, seen.existing, nil)
+		_, err = s.decideDryRun(ctx, seen.existing, nil)
 		return out, false, err
 	}
-	out, err = s.decide(ctx, seen.existing, out)
+	out, err = s.decideDryRun(ctx, seen.existing, out)
 	return out, false, err
 }
 
@@ -77,11 +77,11 @@ func (s *Store[T]) Delete(ctx context.Context, name string, validation rest.Vali
 	if err != nil || !immediately {
 		return out, immediately, err
 	}
-	_, err = s.decide(ctx, before, nil)
+	_, err = s.decideDryRun(ctx, before, nil)
 	return out, immediately, err
 }
 
-func (s *Store[T]) decide(ctx context.Context, before, after runtime.Object) (runtime.Object, error) {
+func (s *Store[T]) decideDryRun(ctx context.Context, before, after runtime.Object) (runtime.Object, error) {
 	var typedBefore, typedAfter T
 	if before != nil {
 		typedBefore = before.(T)

@@ -86,11 +86,11 @@ func TestServerFields_areComplete(t *testing.T) {
 func TestRow(t *testing.T) {
 	record := adopted()
 	want := []any{"www", "www.example.org.", "A", "192.0.2.1, 192.0.2.2", "Unknown", "<unknown>", "www", "dns/z", "inherit", int64(2026112003), "Pending: not confirmed yet"}
-	if got := row(record); !reflect.DeepEqual(got, want) {
+	if got := recordRow(record); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
 	orphan := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "TXT", RData: strings.Repeat("x", 100), TTL: ptr.To[int32](0)}}
-	got := row(orphan)
+	got := recordRow(orphan)
 	if data := got[3].(string); len([]rune(data)) != dataWidth || !strings.HasSuffix(data, "…") {
 		t.Errorf("data %q", data)
 	}
@@ -100,7 +100,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	_, set, err := attributes(adopted())
+	_, set, err := attributesOf(adopted())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
 		}
 	}
-	if _, _, err := attributes(&v1alpha1.Zone{}); err == nil {
+	if _, _, err := attributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Record")
 	}
 }

@@ -67,7 +67,7 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	record := &REST{&preview.Store[*v1alpha1.Record]{Store: store, Decide: config.Preview}}
 	store.TableConvertor = record
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of records: %w", err)
 	}
 	return &Storage{Record: record, Status: status.NewREST(store, statusStrategy{strategy})}, nil
@@ -81,11 +81,11 @@ func (*REST) Categories() []string { return []string{"kubizone"} }
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributes are what selectors see of a Record.
-func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+// attributesOf are what selectors see of a Record.
+func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	record, ok := obj.(*v1alpha1.Record)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is not a Record", obj)

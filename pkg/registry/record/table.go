@@ -34,10 +34,10 @@ var columns = []metav1.TableColumnDefinition{
 
 // ConvertToTable makes what `kubectl get` prints.
 func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(columns, obj, options, row)
+	return status.Table(columns, obj, options, recordRow)
 }
 
-func row(record *v1alpha1.Record) []any {
+func recordRow(record *v1alpha1.Record) []any {
 	ttl := "inherit"
 	if record.Spec.TTL != nil {
 		ttl = itoa(*record.Spec.TTL)

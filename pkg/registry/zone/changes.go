@@ -60,16 +60,16 @@ func (r *ChangesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of changes are a %T", options))
 	}
-	places := r.seats
+	places := r.readSlots
 	if query.Watch {
-		places = r.watches // those who stay must not take the seats of those who only read
+		places = r.watchSlots // those who stay must not take the seats of those who only read
 	}
-	return r.handler(ctx, places, func(accept string) (func(http.ResponseWriter) error, error) {
-		return r.answer(ctx, id, query, accept)
+	return r.newHandler(ctx, places, func(accept string) (func(http.ResponseWriter) error, error) {
+		return r.prepareChanges(ctx, id, query, accept)
 	}), nil
 }
 
-func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (func(http.ResponseWriter) error, error) {
+func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if !query.Watch && !definition && !query.Sources {
 		offered = append(offered, v1alpha1.FormatTable)
 	}
-	format, err := negotiate(query.Format, accept, offered...)
+	format, err := negotiateFormat(query.Format, accept, offered...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 		}
 	}
 	if query.Watch {
-		return r.watching(ctx, id, query, format, definition)
+		return r.prepareWatch(ctx, id, query, format, definition)
 	}
 	var since serial.Serial
 	if query.Since != 0 {
@@ -105,7 +105,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 			return nil, err
 		}
 	}
-	zone, err := r.zone(ctx, id)
+	zone, err := r.getZone(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +113,12 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: what it had is answered in JSON or YAML, with since and without until, in the form entries", zone.Name))
 		}
-		return r.left(ctx, zone, since, format)
+		return r.prepareEnded(ctx, zone, since, format)
 	}
-	if zone, err = r.served(ctx, id); err != nil {
+	if zone, err = r.getServedZone(ctx, id); err != nil {
 		return nil, err
 	}
-	snapshot, err := r.snapshot(ctx, zone)
+	snapshot, err := r.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	}
 	if since == 0 {
 		if since, err = r.views.Oldest(ctx, zone); errors.Is(err, ErrNotHeld) {
-			return nil, gone(zone, until, "zones/entries")
+			return nil, expiredError(zone, until, "zones/entries")
 		} else if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	notHeld := func() error {
 		const restart = "zones/entries"
 		if query.Until == 0 {
-			return gone(zone, since, restart)
+			return expiredError(zone, since, restart)
 		}
 		// Either may be the one that is not held, or they may be the wrong way round.
 		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
@@ -174,8 +174,8 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	}, nil
 }
 
-// left answers for a zone that ended and is not withdrawn yet.
-func (r *ChangesREST) left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (func(http.ResponseWriter) error, error) {
+// prepareEnded answers for a zone that ended and is not withdrawn yet.
+func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (func(http.ResponseWriter) error, error) {
 	fqdn, change, err := r.views.Left(ctx, zone, since)
 	if errors.Is(err, ErrNotHeld) {
 		return nil, apierrors.NewResourceExpired(fmt.Sprintf("what zone %s had after serial %d, before it ended, is not held here any more: compare what its provider has", zone.Name, since))
@@ -204,16 +204,16 @@ func sameSerials(steps []content.Step, changes []dns.Change) bool {
 }
 
 func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step, changes []dns.Change, sources bool) error {
-	list, err := newStream(w, format).begin(format, object, "changes")
+	list, err := newStream(w, format).beginList(format, object, "changes")
 	if err != nil {
 		return err
 	}
 	for i, change := range changes {
-		if err := list.item(apiChange(change, steps[i], sources)); err != nil {
+		if err := list.writeItem(apiChange(change, steps[i], sources)); err != nil {
 			return err
 		}
 	}
-	return list.end(metaOf(zone))
+	return list.finish(metaOf(zone))
 }
 
 func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.ZoneChange {
@@ -231,16 +231,16 @@ func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.Zone
 }
 
 func writeSteps(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
-	list, err := newStream(w, format).begin(format, object, "steps")
+	list, err := newStream(w, format).beginList(format, object, "steps")
 	if err != nil {
 		return err
 	}
 	for _, step := range steps {
-		if err := list.item(apiStep(step)); err != nil {
+		if err := list.writeItem(apiStep(step)); err != nil {
 			return err
 		}
 	}
-	return list.end(metaOf(zone))
+	return list.finish(metaOf(zone))
 }
 
 var changeColumns = append([]metav1.TableColumnDefinition{
@@ -261,7 +261,7 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 			at = committed.Format(time.RFC3339)
 		}
 		row := func(sign string, entry dns.Entry) error {
-			return list.row(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
+			return list.writeRow(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
 		}
 		for _, entry := range change.Removed {
 			if err := row("-", entry); err != nil {
@@ -274,35 +274,35 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 			}
 		}
 	}
-	return list.end(v1alpha1.ZoneViewMeta{})
+	return list.finish(v1alpha1.ZoneViewMeta{})
 }
 
 // writeDiff writes what people read: per serial the entries that went (-) and came (+).
 func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change) error {
 	stream := newStream(w, v1alpha1.FormatText)
-	if err := stream.comment("changes of zone " + zone.Status.FQDN); err != nil {
+	if err := stream.writeComment("changes of zone " + zone.Status.FQDN); err != nil {
 		return err
 	}
 	for _, change := range changes {
-		if err := stream.change(change); err != nil {
+		if err := stream.writeChange(change); err != nil {
 			return err
 		}
 	}
 	return stream.Flush()
 }
 
-func (s *stream) change(change dns.Change) error {
-	if err := s.comment(fmt.Sprintf("serial %d to %d", change.From, change.To)); err != nil {
+func (s *stream) writeChange(change dns.Change) error {
+	if err := s.writeComment(fmt.Sprintf("serial %d to %d", change.From, change.To)); err != nil {
 		return err
 	}
 	for _, entry := range change.Removed {
 		if _, err := s.WriteString("- " + entry.String() + "\n"); err != nil {
-			return unsent{err}
+			return writeFailed{err}
 		}
 	}
 	for _, entry := range change.Added {
 		if _, err := s.WriteString("+ " + entry.String() + "\n"); err != nil {
-			return unsent{err}
+			return writeFailed{err}
 		}
 	}
 	return nil

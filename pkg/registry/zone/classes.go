@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// classed refuses a new Zone that names a class which is not for its namespace or its view, after whatever else is to
-// be asked: the last word on dnsClassRefs is that of admission webhooks.
-func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+// checkClassesOnCreate refuses a new Zone that names a class which is not for its namespace or its view, after
+// whatever else is to be asked: the last word on dnsClassRefs is that of admission webhooks.
+func (r *REST) checkClassesOnCreate(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if further != nil {
 			if err := further(ctx, obj); err != nil {
@@ -28,16 +28,16 @@ func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc 
 			}
 		}
 		zone := obj.(*v1alpha1.Zone)
-		if err := r.mayName(ctx, zone, nil); err != nil {
+		if err := r.checkClassRefs(ctx, zone, nil); err != nil {
 			return err
 		}
-		return r.mayRetain(ctx, zone, nil)
+		return r.checkRetain(ctx, zone, nil)
 	}
 }
 
-// reclassed refuses an update by the classes it adds. What a Zone names already it keeps naming: whoever narrows a
-// class stops its delivery, and must not stop every other change of the Zone too.
-func (r *REST) reclassed(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+// checkClassesOnUpdate refuses an update by the classes it adds. What a Zone names already it keeps naming: whoever
+// narrows a class stops its delivery, and must not stop every other change of the Zone too.
+func (r *REST) checkClassesOnUpdate(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		if further != nil {
 			if err := further(ctx, obj, old); err != nil {
@@ -45,20 +45,20 @@ func (r *REST) reclassed(further rest.ValidateObjectUpdateFunc) rest.ValidateObj
 			}
 		}
 		zone, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
-		if err := r.mayName(ctx, zone, before.Spec.DNSClassRefs); err != nil {
+		if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil {
 			return err
 		}
 		if zone.Generation == before.Generation {
 			return nil
 		}
-		return r.mayRetain(ctx, zone, before)
+		return r.checkRetain(ctx, zone, before)
 	}
 }
 
-// mayRetain refuses deletionPolicy Retain where a class of the zone does not allow it: what stays at a provider stays
+// checkRetain refuses deletionPolicy Retain where a class of the zone does not allow it: what stays at a provider stays
 // under the next owner's zone of the name (S8.2). A Zone that stands with it, before a class disallowed it, keeps it
 // in spec and is withdrawn all the same; its owner is warned. before is nil for a new Zone.
-func (r *REST) mayRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
+func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (r *REST) mayRetain(ctx context.Context, zone, before *v1alpha1.Zone) error
 	return nil
 }
 
-func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha1.DNSClassReference) error {
+func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha1.DNSClassReference) error {
 	for i, ref := range zone.Spec.DNSClassRefs {
 		// A Bind9Cluster is one of the zone's own namespace.
 		if ref.Kind == v1alpha1.KindBind9Cluster || slices.Contains(named, ref) {
@@ -108,10 +108,10 @@ func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha
 	return nil
 }
 
-// complete writes into a Zone what it does not say and its first class gives: the ttl, where that gives none the
-// default of Zones (S6.3), and in a new Zone the name servers (S6.2), none where it says [] itself. They are then the
-// Zone's own, so a class that is changed later changes no zone behind its owner's back.
-func (r *REST) complete(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
+// setClassDefaults writes into a Zone what it does not say and its first class gives: the ttl, where that gives none
+// the default of Zones (S6.3), and in a new Zone the name servers (S6.2), none where it says [] itself. They are then
+// the Zone's own, so a class that is changed later changes no zone behind its owner's back.
+func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
 		return nil
@@ -149,7 +149,7 @@ func (c completed) UpdatedObject(ctx context.Context, old runtime.Object) (runti
 		if ok && zone.Spec.TTL == nil && before.Spec.TTL != nil {
 			zone.Spec.TTL = ptr.To(*before.Spec.TTL)
 		}
-		err = c.r.complete(ctx, zone, !ok || before.UID == "")
+		err = c.r.setClassDefaults(ctx, zone, !ok || before.UID == "")
 	}
 	return obj, err
 }

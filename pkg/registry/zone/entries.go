@@ -61,12 +61,12 @@ func (r *EntriesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of entries are a %T", options))
 	}
-	return r.handler(ctx, r.seats, func(accept string) (func(http.ResponseWriter) error, error) {
-		return r.answer(ctx, id, query, accept)
+	return r.newHandler(ctx, r.readSlots, func(accept string) (func(http.ResponseWriter) error, error) {
+		return r.prepareEntries(ctx, id, query, accept)
 	}), nil
 }
 
-func (r *EntriesREST) answer(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (func(http.ResponseWriter) error, error) {
+func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (r *EntriesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	} else if query.Limit != 0 || query.Continue != "" || query.Name != "" || query.Type != "" || query.Sources {
 		return nil, apierrors.NewBadRequest("form=definition is always the whole of a zone: leave out limit, continue, name, type and sources")
 	}
-	format, err := negotiate(query.Format, accept, offered...)
+	format, err := negotiateFormat(query.Format, accept, offered...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +89,11 @@ func (r *EntriesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 			return nil, err
 		}
 	}
-	zone, err := r.served(ctx, id)
+	zone, err := r.getServedZone(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, from, err := r.at(ctx, zone, query.Continue)
+	snapshot, from, err := r.snapshotFor(ctx, zone, query.Continue)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +104,9 @@ func (r *EntriesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if err != nil {
 		return nil, err
 	}
-	var sources *origins
+	var sources *recordSources
 	if query.Sources {
-		sources = &origins{ctx: ctx, sources: r.sources, zone: zone, apex: snapshot.Header().FQDN}
+		sources = &recordSources{ctx: ctx, sources: r.sources, zone: zone, apex: snapshot.Header().FQDN}
 	}
 	switch format {
 	case v1alpha1.FormatText:
@@ -117,82 +117,82 @@ func (r *EntriesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	return func(w http.ResponseWriter) error { return writeEntries(w, format, zone, page, sources) }, nil
 }
 
-// at is the snapshot that a request is answered from: the one its token names, else the newest.
-func (r *EntriesREST) at(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, place, error) {
+// snapshotFor is the snapshot that a request is answered from: the one its token names, else the newest.
+func (r *EntriesREST) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
 	if token == "" {
-		snapshot, err := r.snapshot(ctx, zone)
-		return snapshot, place{}, err
+		snapshot, err := r.waitForSnapshot(ctx, zone)
+		return snapshot, continuation{}, err
 	}
-	from, err := parsePlace(token)
+	from, err := parseContinuation(token)
 	if err != nil {
-		return nil, place{}, err
+		return nil, continuation{}, err
 	}
 	const restart = "the first page, without continue"
 	if from.UID != string(zone.UID) {
-		return nil, place{}, gone(zone, from.Serial, restart)
+		return nil, continuation{}, expiredError(zone, from.Serial, restart)
 	}
 	snapshot, err := r.views.At(ctx, zone, from.Serial)
 	if errors.Is(err, ErrNotHeld) {
-		return nil, place{}, gone(zone, from.Serial, restart)
+		return nil, continuation{}, expiredError(zone, from.Serial, restart)
 	}
 	return snapshot, from, err
 }
 
-// head is the answer without its list and metadata.
-func head(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
+// entriesHead is the answer without its list and metadata.
+func entriesHead(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
 	return v1alpha1.ZoneEntries{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneEntries", APIVersion: v1alpha1.SchemeGroupVersion.String()},
 		FQDN:     snapshot.Header().FQDN.String(), View: zone.Status.View, Serial: int64(snapshot.Serial()), Hash: snapshot.Hash(),
 	}
 }
 
-func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, page *page, sources *origins) error {
-	list, err := newStream(w, format).begin(format, head(zone, page.snapshot), "entries")
+func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
+	list, err := newStream(w, format).beginList(format, entriesHead(zone, page.snapshot), "entries")
 	if err != nil {
 		return err
 	}
-	for entry := range page.entries() {
+	for entry := range page.eachEntry() {
 		item := apiEntry(entry)
-		if item.Sources, err = sources.of(entry); err != nil {
+		if item.Sources, err = sources.sourcesOf(entry); err != nil {
 			return err
 		}
-		if err := list.item(item); err != nil {
+		if err := list.writeItem(item); err != nil {
 			return err
 		}
 	}
 	meta := metaOf(zone)
 	meta.Continue = page.next
-	return list.end(meta)
+	return list.finish(meta)
 }
 
 func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, snapshot Snapshot) error {
-	object := head(zone, snapshot)
+	object := entriesHead(zone, snapshot)
 	object.ContentGeneration = int64(snapshot.N())
 	object.ContentState = snapshot.State().String()
 	object.Header = apiHeader(snapshot.Header())
-	list, err := newStream(w, format).begin(format, object, "rrsets")
+	list, err := newStream(w, format).beginList(format, object, "rrsets")
 	if err != nil {
 		return err
 	}
 	for set := range snapshot.RRsets() {
-		if err := list.item(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(), Data: set.Data}); err != nil {
+		if err := list.writeItem(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(), Data: set.Data}); err != nil {
 			return err
 		}
 	}
-	return list.end(metaOf(zone))
+	return list.finish(metaOf(zone))
 }
 
 // writeText writes a master file (RFC 1035 §5.1) that any name server loads: what is not an entry is a comment.
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
-	if err := stream.comment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash())); err != nil {
+	if err := stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash())); err != nil {
 		return err
 	}
-	if _, err := zonefile.Write(stream, page.entries()); err != nil {
+	if _, err := zonefile.Write(stream, page.eachEntry()); err != nil {
 		return err
 	}
 	if page.next != "" {
-		if err := stream.comment("continue " + page.next); err != nil {
+		if err := stream.writeComment("continue " + page.next); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ var entryColumns = []metav1.TableColumnDefinition{
 var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that define the entry."}
 
 // writeTable writes what `kubectl get zone NAME --subresource=entries` prints.
-func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *origins) error {
+func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
 	columns := entryColumns
 	if sources != nil {
 		columns = append(columns[:len(columns):len(columns)], sourceColumn)
@@ -219,10 +219,10 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 	if err != nil {
 		return err
 	}
-	for entry := range page.entries() {
+	for entry := range page.eachEntry() {
 		cells := []any{entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data}
 		if sources != nil {
-			refs, err := sources.of(entry)
+			refs, err := sources.sourcesOf(entry)
 			if err != nil {
 				return err
 			}
@@ -232,12 +232,12 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 			}
 			cells = append(cells, strings.Join(names, ","))
 		}
-		if err := list.row(zone, entry.Name.String(), cells...); err != nil {
+		if err := list.writeRow(zone, entry.Name.String(), cells...); err != nil {
 			return err
 		}
 	}
 	// Of the metadata a table has only this.
-	return list.end(v1alpha1.ZoneViewMeta{Continue: page.next})
+	return list.finish(v1alpha1.ZoneViewMeta{Continue: page.next})
 }
 
 // beginTable writes a metav1.Table without its rows.
@@ -254,12 +254,12 @@ func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) (
 	return list, err
 }
 
-// row writes one row of a table. kubectl prints none without an object of a kind.
-func (l *list) row(zone *v1alpha1.Zone, name string, cells ...any) error {
+// writeRow writes one row of a table. kubectl prints none without an object of a kind.
+func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) error {
 	row := tableRow{Cells: cells}
 	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}
 	row.Object.Metadata = v1alpha1.ZoneViewMeta{Name: name, Namespace: zone.Namespace}
-	return l.item(row)
+	return l.writeItem(row)
 }
 
 // tableRow is a row of metav1.Table, whose own type wants its object encoded already.

@@ -369,7 +369,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 			response.Body.Close()
 		}
 	}()
-	for d.streams.seats.inUse() == 0 {
+	for d.streams.readSlots.inUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	header := d.refused(t, "/example-org/entries", "", "tenant", http.StatusTooManyRequests, "try again")
@@ -378,7 +378,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	}
 	cancel()
 	<-done
-	for d.streams.seats.inUse() > 0 {
+	for d.streams.readSlots.inUse() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -83,17 +83,17 @@ func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	return text, true
 }
 
-// asked returns ctx with the answer for resource in it.
-func (e *establisher) asked(ctx context.Context, resource string) (context.Context, error) {
-	allowed, err := allows(ctx, e.authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx), resource)
+// askEstablish returns ctx with the answer for resource in it.
+func (e *establisher) askEstablish(ctx context.Context, resource string) (context.Context, error) {
+	allowed, err := isAllowed(ctx, e.authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx), resource)
 	if err != nil {
 		return nil, err
 	}
 	return e.with(ctx, allowed), nil
 }
 
-// allows asks whether the user of the request may do something with a resource of this group.
-func allows(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool, error) {
+// isAllowed asks whether the user of the request may do something with a resource of this group.
+func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool, error) {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return false, apierrors.NewInternalError(errors.New("the request has no user"))
@@ -114,17 +114,17 @@ func allows(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, re
 // Create creates a Zone, after asking whether it may be established where it could be standalone.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
-		if err := r.complete(ctx, zone, true); err != nil {
+		if err := r.setClassDefaults(ctx, zone, true); err != nil {
 			return nil, err
 		}
 		if resource, ok := resourceName(&zone.Spec); ok {
 			var err error
-			if ctx, err = r.establisher.asked(ctx, resource); err != nil {
+			if ctx, err = r.establisher.askEstablish(ctx, resource); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return r.Store.Create(ctx, obj, r.classed(validation), options)
+	return r.Store.Create(ctx, obj, r.checkClassesOnCreate(validation), options)
 }
 
 // Update updates a Zone. Which name it comes to is known only within the update, after the patch and the admission,
@@ -132,7 +132,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 // again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked := ctx, ""
-	createValidation, updateValidation = r.classed(createValidation), r.reclassed(updateValidation)
+	createValidation, updateValidation = r.checkClassesOnCreate(createValidation), r.checkClassesOnUpdate(updateValidation)
 	for range maxReviews {
 		out, created, err := r.Store.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation, forceAllowCreate, options)
 		var review *reviewFirst
@@ -140,7 +140,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 			return out, created, err
 		}
 		asked = review.resource
-		if attempt, err = r.establisher.asked(ctx, asked); err != nil {
+		if attempt, err = r.establisher.askEstablish(ctx, asked); err != nil {
 			return nil, false, err
 		}
 	}

@@ -27,8 +27,8 @@ const (
 	mediaText = "text/dns"
 )
 
-// negotiate is the format of an answer: what the query asks for, else the best of Accept that is offered.
-func negotiate(query, accept string, offered ...string) (string, error) {
+// negotiateFormat is the format of an answer: what the query asks for, else the best of Accept that is offered.
+func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	if query != "" {
 		if slices.Contains(offered, query) {
 			return query, nil

@@ -18,15 +18,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// place is where a listing goes on: which zone at which serial, at which owner, after how many of that owner's entries.
-type place struct {
+// continuation is where a listing goes on: which zone at which serial, at which owner, after how many of that owner's
+// entries.
+type continuation struct {
 	UID    string        `json:"u"`
 	Serial serial.Serial `json:"s"`
 	Name   name.Name     `json:"n"`
 	Skip   int           `json:"k,omitempty"`
 }
 
-func (p place) token() string {
+func (p continuation) token() string {
 	text, err := json.Marshal(p)
 	if err != nil {
 		// Strings and numbers always marshal.
@@ -35,14 +36,14 @@ func (p place) token() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parsePlace(token string) (place, error) {
-	var p place
+func parseContinuation(token string) (continuation, error) {
+	var p continuation
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil || p.UID == "" || p.Name.IsZero() || p.Skip < 0 {
-		return place{}, apierrors.NewBadRequest("query parameter continue: not a token of this server; start again without it")
+		return continuation{}, apierrors.NewBadRequest("query parameter continue: not a token of this server; start again without it")
 	}
 	return p, nil
 }
@@ -54,7 +55,7 @@ type page struct {
 	// limit is the most entries; 0 is all.
 	limit int64
 	// from is where the page before ended; its zero value is the beginning.
-	from place
+	from continuation
 	// owner selects one owner name; zero is all.
 	owner name.Name
 	// rrtype selects one type; 0 is all.
@@ -63,7 +64,7 @@ type page struct {
 	next string
 }
 
-func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntriesOptions, from place) (*page, error) {
+func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntriesOptions, from continuation) (*page, error) {
 	p := &page{snapshot: snapshot, uid: string(zone.UID), limit: options.Limit, from: from}
 	if p.limit < 0 {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter limit: %d is below 0", p.limit))
@@ -82,8 +83,8 @@ func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntri
 	return p, nil
 }
 
-// entries goes through the page in canonical order.
-func (p *page) entries() iter.Seq[dns.Entry] {
+// eachEntry goes through the page in canonical order.
+func (p *page) eachEntry() iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		start := p.owner
 		if !p.from.Name.IsZero() {
@@ -111,7 +112,7 @@ func (p *page) entries() iter.Seq[dns.Entry] {
 				continue
 			}
 			if p.limit > 0 && given == p.limit {
-				p.next = place{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
+				p.next = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
 				return
 			}
 			given++

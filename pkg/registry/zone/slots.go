@@ -13,47 +13,47 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// seats are shared by everybody who reads zones. A client that reads slowly keeps its seat for as long as it likes, so
+// slots are shared by everybody who reads zones. A client that reads slowly keeps its seat for as long as it likes, so
 // nobody may take them all: a user has at most as many as are free beside them. One user alone gets half, the next half
 // of the rest, and whoever comes new finds a seat until as many users as halvings have come.
-type seats struct {
+type slots struct {
 	total int
 
-	mutex sync.Mutex
-	taken int
-	of    map[string]int // by user; no zeros
+	mutex    sync.Mutex
+	inUseNow int
+	byUser   map[string]int // by user; no zeros
 }
 
-func newSeats(total int) *seats { return &seats{total: total, of: make(map[string]int)} }
+func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// take gives the user a seat, or says why not. leave is called once.
-func (s *seats) take(user string) (leave func(), refusal *apierrors.StatusError) {
+// acquire gives the user a seat, or says why not. leave is called once.
+func (s *slots) acquire(user string) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	switch free, mine := s.total-s.taken, s.of[user]; {
+	switch free, mine := s.total-s.inUseNow, s.byUser[user]; {
 	case free == 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.total), retrySoon)
 	case mine >= free:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and %d more is what is left for others; please try again", user, mine, free), retrySoon)
 	}
-	s.taken++
-	s.of[user]++
-	return func() { s.leave(user) }, nil
+	s.inUseNow++
+	s.byUser[user]++
+	return func() { s.release(user) }, nil
 }
 
-func (s *seats) leave(user string) {
+func (s *slots) release(user string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.taken--
-	if s.of[user]--; s.of[user] == 0 {
-		delete(s.of, user)
+	s.inUseNow--
+	if s.byUser[user]--; s.byUser[user] == 0 {
+		delete(s.byUser, user)
 	}
 }
 
-func (s *seats) inUse() int {
+func (s *slots) inUse() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.taken
+	return s.inUseNow
 }
 
 // readerOf is the name of the user who reads. The service accounts of a namespace are one reader: whoever owns a

@@ -11,13 +11,13 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Slow readers of one user leave seats for the others, and give back what they had.
+// Slow readers of one user leave slots for the others, and give back what they had.
 func TestSeats_nobodyTakesThemAll(t *testing.T) {
-	s := newSeats(32)
+	s := newSlots(32)
 	var leave []func()
 	fill := func(user string) (got int) {
 		for {
-			l, refusal := s.take(user)
+			l, refusal := s.acquire(user)
 			if refusal != nil {
 				if refusal.ErrStatus.Code != 429 || refusal.ErrStatus.Details.RetryAfterSeconds == 0 {
 					t.Errorf("%s: %v", user, refusal)
@@ -30,7 +30,7 @@ func TestSeats_nobodyTakesThemAll(t *testing.T) {
 	}
 	for i, want := range []int{16, 8, 4, 2, 1} {
 		if got := fill(string(rune('a' + i))); got != want {
-			t.Errorf("user %d took %d seats, want %d", i, got, want)
+			t.Errorf("user %d took %d slots, want %d", i, got, want)
 		}
 	}
 	if got := fill("a"); got != 0 {
@@ -39,11 +39,11 @@ func TestSeats_nobodyTakesThemAll(t *testing.T) {
 	for _, l := range leave {
 		l()
 	}
-	if s.inUse() != 0 || len(s.of) != 0 {
-		t.Errorf("%d in use after all have left, %v", s.inUse(), s.of)
+	if s.inUse() != 0 || len(s.byUser) != 0 {
+		t.Errorf("%d in use after all have left, %v", s.inUse(), s.byUser)
 	}
 	if got := fill("b"); got != 16 {
-		t.Errorf("afterwards one took %d seats, want 16", got)
+		t.Errorf("afterwards one took %d slots, want 16", got)
 	}
 }
 
@@ -52,18 +52,18 @@ func TestSeats_accountsOfANamespaceAreOneReader(t *testing.T) {
 	reader := func(name string) string {
 		return readerOf(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name}))
 	}
-	s := newSeats(8)
+	s := newSlots(8)
 	taken := 0
 	for i := range 20 {
-		if _, refusal := s.take(reader(fmt.Sprintf("system:serviceaccount:team-a:robot-%d", i))); refusal == nil {
+		if _, refusal := s.acquire(reader(fmt.Sprintf("system:serviceaccount:team-a:robot-%d", i))); refusal == nil {
 			taken++
 		}
 	}
 	if taken != 4 {
-		t.Errorf("twenty accounts of a namespace have %d of 8 seats, want what one user has", taken)
+		t.Errorf("twenty accounts of a namespace have %d of 8 slots, want what one user has", taken)
 	}
 	for _, other := range []string{"system:serviceaccount:team-b:robot-1", "alice"} {
-		if _, refusal := s.take(reader(other)); refusal != nil {
+		if _, refusal := s.acquire(reader(other)); refusal != nil {
 			t.Errorf("%s: %v", other, refusal)
 		}
 	}

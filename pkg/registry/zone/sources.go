@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// origins says which Records define entries. Entries come owner by owner, so it holds the Records of one owner at a
-// time. The Records are as they are now: an entry of a Record that went meanwhile has none.
-type origins struct {
+// recordSources says which Records define entries. Entries come owner by owner, so it holds the Records of one owner
+// at a time. The Records are as they are now: an entry of a Record that went meanwhile has none.
+type recordSources struct {
 	ctx     context.Context
 	sources Sources
 	zone    *v1alpha1.Zone
@@ -29,8 +29,8 @@ type value struct {
 	data   string
 }
 
-// of is nil on a nil origins: nobody asked.
-func (o *origins) of(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
+// sourcesOf is nil on a nil origins: nobody asked.
+func (o *recordSources) sourcesOf(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
 	if o == nil {
 		return nil, nil
 	}
@@ -41,13 +41,13 @@ func (o *origins) of(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
 		}
 		o.owner, o.refs = entry.Name, map[value][]v1alpha1.RecordReference{}
 		for _, record := range records {
-			o.add(record)
+			o.addRecord(record)
 		}
 	}
 	return o.refs[value{entry.Type, entry.Data}], nil
 }
 
-func (o *origins) add(record *v1alpha1.Record) {
+func (o *recordSources) addRecord(record *v1alpha1.Record) {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
 		return

@@ -103,7 +103,7 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits, config.FirstClass, config.Withdrawing}
 	store.TableConvertor = zone
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributesOf}); err != nil {
 		return nil, fmt.Errorf("storage of zones: %w", err)
 	}
 	read := func(ctx context.Context, name string) (*v1alpha1.Zone, error) {
@@ -129,15 +129,15 @@ func (*REST) Categories() []string { return []string{"kubizone"} }
 
 // Delete refuses where the Zone is protected (S8.1). What is asked is the object deleted, not one read before.
 func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	return r.Store.Delete(ctx, name, unprotected(validation), options)
+	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
 }
 
 // DeleteCollection refuses as Delete does, zone by zone.
 func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions) (runtime.Object, error) {
-	return r.Store.DeleteCollection(ctx, unprotected(validation), options, list)
+	return r.Store.DeleteCollection(ctx, refuseProtected(validation), options, list)
 }
 
-func unprotected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func refuseProtected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if zone, ok := obj.(*v1alpha1.Zone); ok && zone.Spec.DeletionProtection {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
@@ -153,11 +153,11 @@ func unprotected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributes are what selectors see of a Zone.
-func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+// attributesOf are what selectors see of a Zone.
+func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	zone, ok := obj.(*v1alpha1.Zone)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is not a Zone", obj)

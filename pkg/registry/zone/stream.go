@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// chunk is the most octets that wait to be sent.
-	chunk = 64 << 10
+	// maxBuffered is the most octets that wait to be sent.
+	maxBuffered = 64 << 10
 	// stall is the longest a client may take for one chunk: a stream has no deadline, but each step of it has.
 	stall = 30 * time.Second
 )
@@ -25,25 +25,25 @@ const (
 // stream sends an answer piece by piece.
 type stream struct {
 	*bufio.Writer
-	to *impatient
+	to *deadlineWriter
 }
 
 func newStream(w http.ResponseWriter, format string) *stream {
 	w.Header().Set("Content-Type", mediaOf(format))
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(http.StatusOK)
-	to := &impatient{w, http.NewResponseController(w), stall}
-	return &stream{bufio.NewWriterSize(to, chunk), to}
+	to := &deadlineWriter{w, http.NewResponseController(w), stall}
+	return &stream{bufio.NewWriterSize(to, maxBuffered), to}
 }
 
-// impatient gives each write to a client its own deadline.
-type impatient struct {
+// deadlineWriter gives each write to a client its own deadline.
+type deadlineWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	stall   time.Duration
 }
 
-func (i *impatient) Write(piece []byte) (int, error) {
+func (i *deadlineWriter) Write(piece []byte) (int, error) {
 	// What cannot have deadlines (a recorder in a test) is written without.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
@@ -58,8 +58,8 @@ type list struct {
 	count int
 }
 
-// begin writes the object without its list and without its metadata.
-func (s *stream) begin(format string, object any, key string) (*list, error) {
+// beginList writes the object without its list and without its metadata.
+func (s *stream) beginList(format string, object any, key string) (*list, error) {
 	l := &list{stream: s, yaml: format == v1alpha1.FormatYAML, key: key}
 	if l.yaml {
 		head, err := yaml.Marshal(object)
@@ -80,7 +80,7 @@ func (s *stream) begin(format string, object any, key string) (*list, error) {
 	return l, err
 }
 
-func (l *list) item(item any) error {
+func (l *list) writeItem(item any) error {
 	if l.yaml {
 		if l.count == 0 {
 			if _, err := l.WriteString(l.key + ":\n"); err != nil {
@@ -111,8 +111,8 @@ func (l *list) item(item any) error {
 	return err
 }
 
-// end writes the metadata and sends what is left.
-func (l *list) end(meta v1alpha1.ZoneViewMeta) error {
+// finish writes the metadata and sends what is left.
+func (l *list) finish(meta v1alpha1.ZoneViewMeta) error {
 	if l.yaml {
 		if l.count == 0 {
 			if _, err := l.WriteString(l.key + ": []\n"); err != nil {
@@ -146,10 +146,10 @@ func (l *list) end(meta v1alpha1.ZoneViewMeta) error {
 	return l.Flush()
 }
 
-// comment is a line of a master file that says something to people.
-func (s *stream) comment(text string) error {
+// writeComment is a line of a master file that says something to people.
+func (s *stream) writeComment(text string) error {
 	if _, err := s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n"); err != nil {
-		return unsent{err}
+		return writeFailed{err}
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	defaultStreams  = 32
-	defaultPatience = 5 * time.Second
+	defaultStreams     = 32
+	defaultViewTimeout = 5 * time.Second
 	// retrySoon is the Retry-After in seconds of what will be right by itself.
 	retrySoon = 1
 )
@@ -27,47 +27,47 @@ const (
 // streams is what entries and changes share: who reads the Zone, where the content comes from, how many may be under
 // way.
 type streams struct {
-	zone       func(ctx context.Context, name string) (*v1alpha1.Zone, error)
-	views      Views
-	sources    Sources
-	authorizer authorizer.UnconditionalAuthorizer
-	patience   time.Duration
-	// seats bound the answers under way. Streams are exempt from the server's own limits, because they outlive its
+	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
+	views       Views
+	sources     Sources
+	authorizer  authorizer.UnconditionalAuthorizer
+	viewTimeout time.Duration
+	// readSlots bound the answers under way. Streams are exempt from the server's own limits, because they outlive its
 	// request timeout.
-	seats *seats
-	// watches bound those who stay for what comes; stopping ends them.
-	watches  *seats
-	stopping context.Context
-	stall    time.Duration
+	readSlots *slots
+	// watchSlots bound those who stay for what comes; stopping ends them.
+	watchSlots *slots
+	stopping   context.Context
+	stall      time.Duration
 }
 
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
 	s := &streams{
-		zone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
-		patience: config.Patience, seats: newSeats(defaultStreams),
-		watches: newSeats(defaultWatches), stopping: config.Stopping, stall: stall,
+		getZone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
+		viewTimeout: config.Patience, readSlots: newSlots(defaultStreams),
+		watchSlots: newSlots(defaultWatches), stopping: config.Stopping, stall: stall,
 	}
 	if s.stopping == nil {
 		s.stopping = context.Background()
 	}
 	if config.Streams > 0 {
-		s.seats = newSeats(config.Streams)
+		s.readSlots = newSlots(config.Streams)
 	}
-	if s.patience == 0 {
-		s.patience = defaultPatience
+	if s.viewTimeout == 0 {
+		s.viewTimeout = defaultViewTimeout
 	}
 	return s
 }
 
-// answer is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent
+// prepareFunc is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent
 // before write begins.
-type answer func(accept string) (write func(w http.ResponseWriter) error, err error)
+type prepareFunc func(accept string) (write func(w http.ResponseWriter) error, err error)
 
-// handler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own
+// newHandler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own
 // has not.
-func (s *streams) handler(ctx context.Context, places *seats, prepare answer) http.Handler {
+func (s *streams) newHandler(ctx context.Context, places *slots, prepare prepareFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		leave, refusal := places.take(readerOf(ctx))
+		leave, refusal := places.acquire(readerOf(ctx))
 		if refusal != nil {
 			writeError(w, refusal)
 			return
@@ -85,9 +85,9 @@ func (s *streams) handler(ctx context.Context, places *seats, prepare answer) ht
 	})
 }
 
-// served is the Zone as etcd has it now, if it has any content.
-func (s *streams) served(ctx context.Context, name string) (*v1alpha1.Zone, error) {
-	zone, err := s.zone(ctx, name)
+// getServedZone is the Zone as etcd has it now, if it has any content.
+func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zone, error) {
+	zone, err := s.getZone(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +99,13 @@ func (s *streams) served(ctx context.Context, name string) (*v1alpha1.Zone, erro
 	return zone, nil
 }
 
-// snapshot is what the zone contains, at the serial of zone or later (S7.1).
-func (s *streams) snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
-	waiting, cancel := context.WithTimeout(ctx, s.patience)
+// waitForSnapshot is what the zone contains, at the serial of zone or later (S7.1).
+func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
+	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()
 	snapshot, err := s.views.Snapshot(waiting, zone)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("the view of zone %s has not reached serial %d within %s; please try again", zone.Status.FQDN, zone.Status.Serial, s.patience), retrySoon)
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("the view of zone %s has not reached serial %d within %s; please try again", zone.Status.FQDN, zone.Status.Serial, s.viewTimeout), retrySoon)
 	}
 	return snapshot, err
 }
@@ -116,7 +116,7 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 	if s.sources == nil {
 		return apierrors.NewBadRequest("sources is not available on this server")
 	}
-	allowed, err := allows(ctx, s.authorizer, "list", "records", "", "", "")
+	allowed, err := isAllowed(ctx, s.authorizer, "list", "records", "", "", "")
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func formOf(text string) (definition bool, err error) {
 	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries, v1alpha1.FormDefinition))
 }
 
-// gone tells a client that it has to start over.
-func gone(zone *v1alpha1.Zone, at serial.Serial, from string) error {
+// expiredError tells a client that it has to start over.
+func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at, zone.Status.FQDN, from))
 }
 

@@ -38,10 +38,10 @@ var columns = []metav1.TableColumnDefinition{
 
 // ConvertToTable makes what `kubectl get` prints.
 func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return status.Table(columns, obj, options, row)
+	return status.Table(columns, obj, options, zoneRow)
 }
 
-func row(zone *v1alpha1.Zone) []any {
+func zoneRow(zone *v1alpha1.Zone) []any {
 	parent := status.None
 	if ref := zone.Status.ParentRef; ref != nil {
 		parent = ref.Namespace + "/" + ref.Name
@@ -62,13 +62,13 @@ func row(zone *v1alpha1.Zone) []any {
 		zone.Name, status.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount, status.Cut(status.OrNone(strings.Join(classes, ",")), classesWidth), parent,
 		status.Ready(zone.Status.Conditions), status.Age(zone.CreationTimestamp),
 		zone.Spec.DomainName, status.OrNone(hash), status.OrNone(zone.Status.View),
-		message(zone),
+		notReadyMessage(zone),
 	}
 }
 
-// message is why the zone is not ready. A mass deletion comes first: what it removed mostly makes the zone not
+// notReadyMessage is why the zone is not ready. A mass deletion comes first: what it removed mostly makes the zone not
 // servable too, and it alone says how to go on.
-func message(zone *v1alpha1.Zone) string {
+func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
 		types = []string{v1alpha1.ConditionSettled}

@@ -27,16 +27,16 @@ const (
 	watchTime = 30 * time.Minute
 )
 
-// watching is the answer to changes?watch=true: what there is after since, and what comes.
-func (r *ChangesREST) watching(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (func(http.ResponseWriter) error, error) {
+// prepareWatch is the answer to changes?watch=true: what there is after since, and what comes.
+func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
 		return nil, apierrors.NewBadRequest("query parameter until: a watch has no end; leave out until or watch")
 	}
-	zone, err := r.served(ctx, id)
+	zone, err := r.getServedZone(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := r.snapshot(ctx, zone)
+	snapshot, err := r.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (r *ChangesREST) watching(ctx context.Context, id string, query *v1alpha1.Z
 		}
 		// Before the first octet a refusal can still be an answer of its own.
 		if _, err := r.views.Steps(ctx, zone, w.at, snapshot.Serial()); errors.Is(err, ErrNotHeld) {
-			return nil, gone(zone, w.at, "zones/entries")
+			return nil, expiredError(zone, w.at, "zones/entries")
 		} else if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (r *ChangesREST) watching(ctx context.Context, id string, query *v1alpha1.Z
 		defer context.AfterFunc(r.stopping, func() { cancel() })()
 		w.stream = newStream(out, format)
 		w.stream.to.stall = r.stall
-		return w.run(ctx, snapshot)
+		return w.sendUntilEnd(ctx, snapshot)
 	}, nil
 }
 
@@ -76,18 +76,18 @@ type watcher struct {
 	stream *stream
 }
 
-// run sends until ctx ends, the client is too slow or too far behind, or the zone goes. Only an error of writing is
-// one.
-func (w *watcher) run(ctx context.Context, snapshot Snapshot) error {
+// sendUntilEnd sends until ctx ends, the client is too slow or too far behind, or the zone goes. Only an error of
+// writing is one.
+func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	if w.text {
-		if err := w.stream.comment("changes of zone " + w.zone.Status.FQDN + " after serial " + w.at.String()); err != nil {
+		if err := w.stream.writeComment("changes of zone " + w.zone.Status.FQDN + " after serial " + w.at.String()); err != nil {
 			return err
 		}
 	}
 	next := w.zone.DeepCopy()
 	for {
-		if err := w.send(ctx, snapshot.Serial()); err != nil {
-			return w.end(err)
+		if err := w.sendChanges(ctx, snapshot.Serial()); err != nil {
+			return w.writeEnd(err)
 		}
 		if err := w.flush(); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (w *watcher) run(ctx context.Context, snapshot Snapshot) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return w.end(err)
+			return w.writeEnd(err)
 		}
 	}
 }
@@ -114,14 +114,14 @@ func (w *watcher) flush() error {
 	return err
 }
 
-// send writes the changes up to a serial. An error that is an answer of the API is not one of writing.
-func (w *watcher) send(ctx context.Context, until serial.Serial) error {
+// sendChanges writes the changes up to a serial. An error that is an answer of the API is not one of writing.
+func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
 	}
 	steps, err := w.views.Steps(ctx, w.zone, w.at, until)
 	if errors.Is(err, ErrNotHeld) {
-		return gone(w.zone, w.at, "zones/entries")
+		return expiredError(w.zone, w.at, "zones/entries")
 	} else if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (w *watcher) send(ctx context.Context, until serial.Serial) error {
 		for _, step := range steps {
 			object := w.object(w.at, step.Serial)
 			object.Steps = []v1alpha1.ZoneStep{apiStep(step)}
-			if err := w.event(apiwatch.Modified, object); err != nil {
+			if err := w.writeEvent(apiwatch.Modified, object); err != nil {
 				return err
 			}
 			w.at = step.Serial
@@ -138,17 +138,17 @@ func (w *watcher) send(ctx context.Context, until serial.Serial) error {
 	}
 	changes, err := w.views.Changes(ctx, w.zone, w.at, until)
 	if errors.Is(err, ErrNotHeld) || err == nil && !sameSerials(steps, changes) {
-		return gone(w.zone, w.at, "zones/entries")
+		return expiredError(w.zone, w.at, "zones/entries")
 	} else if err != nil {
 		return err
 	}
 	for i, change := range changes {
 		if w.text {
-			err = w.stream.change(change)
+			err = w.stream.writeChange(change)
 		} else {
 			object := w.object(change.From, change.To)
 			object.Changes = []v1alpha1.ZoneChange{apiChange(change, steps[i], w.sources)}
-			err = w.event(apiwatch.Modified, object)
+			err = w.writeEvent(apiwatch.Modified, object)
 		}
 		if err != nil {
 			return err
@@ -165,10 +165,10 @@ func (w *watcher) object(since, until serial.Serial) *v1alpha1.ZoneChanges {
 	}
 }
 
-// unsent is an error of writing.
-type unsent struct{ error }
+// writeFailed is an error of writing.
+type writeFailed struct{ error }
 
-func (w *watcher) event(kind apiwatch.EventType, object any) error {
+func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	text, err := json.Marshal(struct {
 		Type   apiwatch.EventType `json:"type"`
 		Object any                `json:"object"`
@@ -177,14 +177,14 @@ func (w *watcher) event(kind apiwatch.EventType, object any) error {
 		return err
 	}
 	if _, err := w.stream.Write(append(text, '\n')); err != nil {
-		return unsent{err}
+		return writeFailed{err}
 	}
 	return nil
 }
 
-// end says in the stream why there is no more: the status line is sent long since.
-func (w *watcher) end(err error) error {
-	if cut := (unsent{}); errors.As(err, &cut) {
+// writeEnd says in the stream why there is no more: the status line is sent long since.
+func (w *watcher) writeEnd(err error) error {
+	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err
 	}
 	status, ok := err.(apierrors.APIStatus)
@@ -192,11 +192,11 @@ func (w *watcher) end(err error) error {
 		status = apierrors.NewInternalError(err)
 	}
 	if w.text {
-		err = w.stream.comment(fmt.Sprintf("%d %s: %s", status.Status().Code, status.Status().Reason, status.Status().Message))
+		err = w.stream.writeComment(fmt.Sprintf("%d %s: %s", status.Status().Code, status.Status().Reason, status.Status().Message))
 	} else {
 		object := status.Status()
 		object.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-		err = w.event(apiwatch.Error, &object)
+		err = w.writeEvent(apiwatch.Error, &object)
 	}
 	if err != nil {
 		return err

@@ -172,13 +172,13 @@ func TestChanges_slowWatchIsCutAtFlatMemory(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /example-org/changes?watch=true&since=5 HTTP/1.1\r\nHost: x\r\nUser: slow\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	for d.streams.watches.inUse() == 0 {
+	for d.streams.watchSlots.inUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	var before, during runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	for end := time.Now().Add(time.Minute); d.streams.watches.inUse() > 0; {
+	for end := time.Now().Add(time.Minute); d.streams.watchSlots.inUse() > 0; {
 		if time.Now().After(end) {
 			t.Fatal("a reader that reads nothing keeps its place")
 		}

@@ -75,7 +75,7 @@ func TestRow(t *testing.T) {
 	zone.Status.Hash, zone.Status.EntryCount = "0123456789abcdef", 12
 	zone.Status.ParentRef = &v1alpha1.ZoneParent{Namespace: "top", Name: "org"}
 	want := []any{"example-org", "example.org.", int64(7), int64(12), "public,Bind9Cluster…", "top/org", "Unknown", "<unknown>", "example.org.", "01234567", "<none>", "<none>"}
-	if got := row(zone); !reflect.DeepEqual(got, want) {
+	if got := zoneRow(zone); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
 }
@@ -88,7 +88,7 @@ func TestRow_saysTheHoldFirst_S7_5(t *testing.T) {
 			{Type: v1alpha1.ConditionServable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoNameServers, Message: "none"},
 			{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse, Reason: reason, Message: "the way out"},
 		}
-		if cells := row(zone); cells[len(cells)-1] != want {
+		if cells := zoneRow(zone); cells[len(cells)-1] != want {
 			t.Errorf("%s: %q, and not %q", reason, cells[len(cells)-1], want)
 		}
 	}
@@ -119,28 +119,28 @@ func TestNegotiate(t *testing.T) {
 		{"", "text/dns;q=0, application/yaml;q=0.1", "yaml"},
 		{"text", "application/json", "text"}, {"table", "", "table"},
 	} {
-		if got, err := negotiate(test.query, test.accept, all...); err != nil || got != test.want {
+		if got, err := negotiateFormat(test.query, test.accept, all...); err != nil || got != test.want {
 			t.Errorf("%q %q: %q %v, want %q", test.query, test.accept, got, err, test.want)
 		}
 	}
-	if got, err := negotiate("", "text/dns;q=0", all...); err == nil {
+	if got, err := negotiateFormat("", "text/dns;q=0", all...); err == nil {
 		t.Errorf("what is not wanted is sent: %q", got)
 	}
 }
 
 func TestPlace_roundTrip(t *testing.T) {
 	snapshot := example(7, 0)
-	want := place{UID: "u", Serial: 7, Name: snapshot.header.FQDN, Skip: 2}
-	if got, err := parsePlace(want.token()); err != nil || got != want {
+	want := continuation{UID: "u", Serial: 7, Name: snapshot.header.FQDN, Skip: 2}
+	if got, err := parseContinuation(want.token()); err != nil || got != want {
 		t.Errorf("%+v %v", got, err)
 	}
 }
 
 func FuzzParsePlace(f *testing.F) {
 	f.Add("")
-	f.Add(place{UID: "u", Serial: 1, Name: example(7, 0).header.FQDN}.token())
+	f.Add(continuation{UID: "u", Serial: 1, Name: example(7, 0).header.FQDN}.token())
 	f.Fuzz(func(t *testing.T, token string) {
-		p, err := parsePlace(token)
+		p, err := parseContinuation(token)
 		if err == nil && (p.UID == "" || p.Name.IsZero() || p.Skip < 0) {
 			t.Errorf("accepted %+v", p)
 		}
