@@ -40,7 +40,7 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 		"Record":     {FieldRecordType, FieldRecordZoneRefName, FieldRecordFQDN, FieldRecordZone, FieldRecordAdopted},
 	}
 	for kind, labels := range selectors {
-		if err := scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind(kind), selectable(kind, labels)); err != nil {
+		if err := scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind(kind), convertFieldLabel(kind, labels)); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 	})
 }
 
-func selectable(kind string, labels []string) runtime.FieldLabelConversionFunc {
+func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversionFunc {
 	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
 	for _, label := range labels {
 		known[label] = true

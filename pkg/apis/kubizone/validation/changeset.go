@@ -53,7 +53,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		default:
 			applies = true
 			var wrong field.ErrorList
-			name, wrong = applied(item.Apply.Raw, set.Namespace, path.Child("apply"))
+			name, wrong = validateApply(item.Apply.Raw, set.Namespace, path.Child("apply"))
 			errs = append(errs, wrong...)
 		}
 		if wrong := apivalidation.NameIsDNSSubdomain(name, false); name != "" && len(wrong) > 0 { // it stands in the path of the item's request
@@ -74,8 +74,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	return names, errs
 }
 
-// applied reports what is wrong with a Record to apply, so far as it cannot be sent as one, and its name.
-func applied(raw []byte, namespace string, path *field.Path) (name string, errs field.ErrorList) {
+// validateApply reports what is wrong with a Record to apply, so far as it cannot be sent as one, and its name.
+func validateApply(raw []byte, namespace string, path *field.Path) (name string, errs field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if err := json.Unmarshal(raw, &record); err != nil {
 		return "", field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no Record in JSON: "+err.Error())}

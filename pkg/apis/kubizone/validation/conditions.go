@@ -16,7 +16,7 @@ const (
 	maxMessage    = 1024
 )
 
-func conditions(list []metav1.Condition, path *field.Path) field.ErrorList {
+func validateConditions(list []metav1.Condition, path *field.Path) field.ErrorList {
 	errs := metavalidation.ValidateConditions(list, path)
 	if len(list) > maxConditions {
 		errs = append(errs, field.TooMany(path, len(list), maxConditions))

@@ -28,7 +28,7 @@ const splitDelegation = "write several Delegations, or replace several patterns 
 func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delegation.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, DelegationSize(delegation, nil)...)
-	return append(errs, delegationSpec(&delegation.Spec)...)
+	return append(errs, validateDelegationSpec(&delegation.Spec)...)
 }
 
 // DelegationUpdate reports what is wrong with the change from before to after.
@@ -38,22 +38,22 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 		errs = append(errs, field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name, fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.8)", before.Spec.ZoneRef.Name)))
 	}
 	errs = append(errs, DelegationSize(after, before)...)
-	return append(errs, unlessStood(delegationSpec(&after.Spec), func() field.ErrorList { return delegationSpec(&before.Spec) })...)
+	return append(errs, onlyNewErrors(validateDelegationSpec(&after.Spec), func() field.ErrorList { return validateDelegationSpec(&before.Spec) })...)
 }
 
 // DelegationSize reports a Delegation that is too large, as ZoneSize does.
 func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
-	is, was := partsOf(&after.ObjectMeta, &after.Spec, &after.Status), parts{}
+	is, was := sizesOf(&after.ObjectMeta, &after.Spec, &after.Status), partSizes{}
 	if before != nil {
-		was = partsOf(&before.ObjectMeta, &before.Spec, &before.Status)
+		was = sizesOf(&before.ObjectMeta, &before.Spec, &before.Status)
 	}
-	if errs := atMostOctets(specPath, "spec", is.spec, was.spec, MaxDelegationOctets/2, splitDelegation); errs != nil {
+	if errs := validateOctets(specPath, "spec", is.spec, was.spec, MaxDelegationOctets/2, splitDelegation); errs != nil {
 		return errs
 	}
-	return size("Delegation", is, was, MaxDelegationOctets, splitDelegation)
+	return validateSize("Delegation", is, was, MaxDelegationOctets, splitDelegation)
 }
 
-func delegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
+func validateDelegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
 	var errs field.ErrorList
 	path := specPath.Child("zoneRef", "name")
 	if spec.ZoneRef.Name == "" {
@@ -70,9 +70,9 @@ func delegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
 	case n > MaxDelegationNamespaces:
 		errs = append(errs, field.TooMany(path, n, MaxDelegationNamespaces))
 	default:
-		errs = append(errs, namespaces(spec.Namespaces, path)...)
+		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
 	}
-	errs = append(errs, allowed(spec.Records, spec.Zones, specPath)...)
+	errs = append(errs, validateAllowed(spec.Records, spec.Zones, specPath)...)
 	listed := 0
 	for i := range spec.Records {
 		rule := &spec.Records[i]

@@ -44,7 +44,7 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	} else if fqdn.String() != spec.Zone.FQDN {
 		errs = append(errs, field.Invalid(zone.Child("fqdn"), cut(spec.Zone.FQDN), fmt.Sprintf("is not in canonical form: write %q, the status.fqdn of the Zone", fqdn)))
 	}
-	errs = append(errs, classRef(spec.ClassRef, ref)...)
+	errs = append(errs, validateClassRef(spec.ClassRef, ref)...)
 	if want := class.DeliveryName(spec.Zone.Name, spec.Zone.UID, spec.ClassRef); len(errs) == 0 && delivery.Name != want {
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), delivery.Name, fmt.Sprintf("must be %q, the name for this zone, its uid and this class", want)))
 	}
@@ -64,7 +64,7 @@ func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status
-	errs = append(errs, confirmed(status.Serial, path.Child("serial"))...)
+	errs = append(errs, validateConfirmedSerial(status.Serial, path.Child("serial"))...)
 	if h := status.Hash; h != "" && (len(h) != hashDigits || strings.Trim(h, "0123456789abcdef") != "") {
 		errs = append(errs, field.Invalid(path.Child("hash"), cut(h), "must be the status.hash of the Zone at that serial: 64 hexadecimal digits"))
 	}
@@ -73,34 +73,34 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("fqdn"), cut(status.FQDN), err.Error()))
 		}
 	}
-	errs = append(errs, message(status.Target, path.Child("target"))...)
+	errs = append(errs, validateMessage(status.Target, path.Child("target"))...)
 	if status.Intent != nil {
-		errs = append(errs, intent(status.Intent, path.Child("intent"))...)
+		errs = append(errs, validateIntent(status.Intent, path.Child("intent"))...)
 	}
-	errs = append(errs, message(status.Holder, path.Child("holder"))...)
-	errs = append(errs, rrsets(status.Drift, path.Child("drift"))...)
+	errs = append(errs, validateMessage(status.Holder, path.Child("holder"))...)
+	errs = append(errs, validateRRsetNames(status.Drift, path.Child("drift"))...)
 	if len(status.LastVerifyRequest) > v1alpha1.MaxVerifyRequest {
 		errs = append(errs, field.TooLong(path.Child("lastVerifyRequest"), "", v1alpha1.MaxVerifyRequest))
 	}
-	errs = append(errs, former(status.Former, path.Child("former"))...)
-	errs = append(errs, deliveryServers(status.Servers, path.Child("servers"))...)
+	errs = append(errs, validateFormer(status.Former, path.Child("former"))...)
+	errs = append(errs, validateDeliveryServers(status.Servers, path.Child("servers"))...)
 	if status.Error != nil {
 		at := path.Child("error")
 		if len(status.Error.Code) > maxCode {
 			errs = append(errs, field.TooLong(at.Child("code"), "", maxCode))
 		}
-		errs = append(errs, message(status.Error.Reason, at.Child("reason"))...)
+		errs = append(errs, validateMessage(status.Error.Reason, at.Child("reason"))...)
 		if status.Error.Message == "" {
 			errs = append(errs, field.Required(at.Child("message"), "what happened and the next step"))
 		}
-		errs = append(errs, message(status.Error.Message, at.Child("message"))...)
+		errs = append(errs, validateMessage(status.Error.Message, at.Child("message"))...)
 	}
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(status.FailedRecords), path.Child("failedRecords"))...)
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(status.SkippedRecords), path.Child("skippedRecords"))...)
-	return append(errs, conditions(status.Conditions, path.Child("conditions"))...)
+	return append(errs, validateConditions(status.Conditions, path.Child("conditions"))...)
 }
 
-func intent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
+func validateIntent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if intent.Serial < 1 || intent.Serial > maxSerial {
 		errs = append(errs, field.Invalid(path.Child("serial"), intent.Serial, "must be the serial that is being delivered, from 1 to 4294967295 (RFC 1982)"))
@@ -108,11 +108,11 @@ func intent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
 	if intent.From < 0 || intent.From > maxSerial {
 		errs = append(errs, field.Invalid(path.Child("from"), intent.From, "must be a serial of the zone, from 1 to 4294967295 (RFC 1982)"))
 	}
-	errs = append(errs, message(intent.Holder, path.Child("holder"))...)
-	return append(errs, rrsets(intent.RRsets, path.Child("rrsets"))...)
+	errs = append(errs, validateMessage(intent.Holder, path.Child("holder"))...)
+	return append(errs, validateRRsetNames(intent.RRsets, path.Child("rrsets"))...)
 }
 
-func rrsets(listed []string, path *field.Path) field.ErrorList {
+func validateRRsetNames(listed []string, path *field.Path) field.ErrorList {
 	if n := len(listed); n > maxIntentRRsets {
 		return field.ErrorList{field.TooMany(path, n, maxIntentRRsets)}
 	}
@@ -125,7 +125,7 @@ func rrsets(listed []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func former(names []v1alpha1.DeliveryFormer, path *field.Path) field.ErrorList {
+func validateFormer(names []v1alpha1.DeliveryFormer, path *field.Path) field.ErrorList {
 	if n := len(names); n > maxFormer {
 		return field.ErrorList{field.TooMany(path, n, maxFormer)}
 	}
@@ -139,13 +139,13 @@ func former(names []v1alpha1.DeliveryFormer, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Duplicate(at.Child("fqdn"), one.FQDN))
 		}
 		seen[one.FQDN] = true
-		errs = append(errs, confirmed(one.From, at.Child("from"))...)
-		errs = append(errs, rrsets(one.RRsets, at.Child("rrsets"))...)
+		errs = append(errs, validateConfirmedSerial(one.From, at.Child("from"))...)
+		errs = append(errs, validateRRsetNames(one.RRsets, at.Child("rrsets"))...)
 	}
 	return errs
 }
 
-func deliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path) field.ErrorList {
+func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path) field.ErrorList {
 	if n := len(servers); n > maxDeliveryServers {
 		return field.ErrorList{field.TooMany(path, n, maxDeliveryServers)}
 	}
@@ -160,20 +160,20 @@ func deliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path) field.
 			errs = append(errs, field.Duplicate(at.Child("name"), cut(server.Name)))
 		}
 		seen[server.Name] = true
-		errs = append(errs, message(server.Name, at.Child("name"))...)
-		errs = append(errs, confirmed(server.Serial, at.Child("serial"))...)
+		errs = append(errs, validateMessage(server.Name, at.Child("name"))...)
+		errs = append(errs, validateConfirmedSerial(server.Serial, at.Child("serial"))...)
 		switch server.State {
 		case "", v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed:
 		default:
 			errs = append(errs, field.NotSupported(at.Child("state"), server.State,
 				[]v1alpha1.ServerState{v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed}))
 		}
-		errs = append(errs, message(server.Message, at.Child("message"))...)
+		errs = append(errs, validateMessage(server.Message, at.Child("message"))...)
 	}
 	return errs
 }
 
-func confirmed(serial int64, path *field.Path) field.ErrorList {
+func validateConfirmedSerial(serial int64, path *field.Path) field.ErrorList {
 	if serial >= 0 && serial <= maxSerial {
 		return nil
 	}

@@ -41,13 +41,13 @@ const (
 // in the class itself.
 func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	return append(errs, dnsClass(class, inlineSecrets)...)
+	return append(errs, validateDNSClass(class, inlineSecrets)...)
 }
 
 // DNSClassUpdate reports what is wrong with the change from before to after.
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
-	return append(errs, unlessStood(dnsClass(after, inlineSecrets), func() field.ErrorList { return dnsClass(before, inlineSecrets) })...)
+	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets), func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
 // DNSClassStatusUpdate reports what is wrong with the status that a controller wrote.
@@ -62,37 +62,37 @@ func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 			errs = append(errs, field.NotSupported(path.Child("status"), health.Status,
 				[]v1alpha1.HealthStatus{v1alpha1.HealthStatusHealthy, v1alpha1.HealthStatusUnhealthy, v1alpha1.HealthStatusUnknown}))
 		}
-		errs = append(errs, message(health.Message, path.Child("message"))...)
+		errs = append(errs, validateMessage(health.Message, path.Child("message"))...)
 	}
-	return append(errs, conditions(after.Status.Conditions, status.Child("conditions"))...)
+	return append(errs, validateConditions(after.Status.Conditions, status.Child("conditions"))...)
 }
 
-func dnsClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
+func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	spec := &of.Spec
 	var errs field.ErrorList
 	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
 		// Any other text would read as false, also where true is meant.
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text, []string{"true", "false"}))
 	}
-	errs = append(errs, seconds(spec.DefaultTTL, 0, specPath.Child("defaultTTL"))...)
-	errs = append(errs, defaultServers(spec.NameServers)...)
-	errs = append(errs, selection(spec.Namespaces)...)
-	errs = append(errs, views(spec.Views)...)
-	errs = append(errs, between(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
+	errs = append(errs, validateSeconds(spec.DefaultTTL, 0, specPath.Child("defaultTTL"))...)
+	errs = append(errs, validateDefaultServers(spec.NameServers)...)
+	errs = append(errs, validateNamespaceSelection(spec.Namespaces)...)
+	errs = append(errs, validateViews(spec.Views)...)
+	errs = append(errs, validateRange(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
 	if d := spec.DriftInterval; d != nil && (d.Duration < v1alpha1.MinDriftInterval || d.Duration > v1alpha1.MaxDriftInterval || d.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
 	}
-	errs = append(errs, oneProvider(spec)...)
+	errs = append(errs, validateOneProvider(spec)...)
 	for _, kind := range class.ProvidersOf(spec) {
 		errs = append(errs, providers[kind].validate(spec, inlineSecrets, specPath.Child(kind))...)
 	}
 	return errs
 }
 
-// defaultServers judges what goes into Zones of any name: an address there is right in every one where its host is in
-// every one.
-func defaultServers(servers []v1alpha1.NameServer) field.ErrorList {
-	errs := nameServers(servers, "")
+// validateDefaultServers judges what goes into Zones of any name: an address there is right in every one where its
+// host is in every one.
+func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
+	errs := validateNameServers(servers, "")
 	for i, server := range servers {
 		if name.IsAbsolute(server.Name) && len(server.Addresses) > 0 {
 			errs = append(errs, field.Forbidden(specPath.Child("nameServers").Index(i).Child("addresses"),
@@ -119,7 +119,7 @@ var providers = map[string]provider{
 	"webhook":  {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server }, warn: warnOfWebhook},
 }
 
-func oneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
+func validateOneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
 	kinds, given := class.Providers(), class.ProvidersOf(spec)
 	all := strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
 	if len(given) == 0 {
@@ -132,7 +132,7 @@ func oneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
 	return errs
 }
 
-func selection(namespaces *v1alpha1.NamespaceSelection) field.ErrorList {
+func validateNamespaceSelection(namespaces *v1alpha1.NamespaceSelection) field.ErrorList {
 	if namespaces == nil {
 		return nil
 	}
@@ -148,14 +148,14 @@ func selection(namespaces *v1alpha1.NamespaceSelection) field.ErrorList {
 				errs = append(errs, field.Duplicate(at, text))
 			}
 			seen[text] = true
-			errs = append(errs, namespace(text, at)...)
+			errs = append(errs, validateNamespace(text, at)...)
 		}
 	}
 	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 }
 
-// views judges the views that a class delivers (S1.8).
-func views(of []string) field.ErrorList {
+// validateViews judges the views that a class delivers (S1.8).
+func validateViews(of []string) field.ErrorList {
 	path := specPath.Child("views")
 	if n := len(of); n > MaxClassViews {
 		return field.ErrorList{field.TooMany(path, n, MaxClassViews)}
@@ -189,9 +189,9 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 		seen := map[netip.AddrPort]bool{}
 		for i := range transfer.Secondaries {
 			server, at := &transfer.Secondaries[i], servers.Index(i)
-			errs = append(errs, serverAddress(server.Address, seen, at.Child("address"))...)
+			errs = append(errs, validateServerAddress(server.Address, seen, at.Child("address"))...)
 			if server.TSIGSecretRef != nil {
-				errs = append(errs, secretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
+				errs = append(errs, validateSecretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
 			}
 			switch server.Catalog {
 			case "", v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore:
@@ -206,19 +206,19 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	} else {
 		seen := map[netip.AddrPort]bool{}
 		for i, text := range transfer.AlsoNotify {
-			errs = append(errs, serverAddress(text, seen, notified.Index(i))...)
+			errs = append(errs, validateServerAddress(text, seen, notified.Index(i))...)
 		}
 	}
 	if transfer.TSIGSecretRef != nil {
-		errs = append(errs, secretRef(*transfer.TSIGSecretRef, path.Child("tsigSecretRef"))...)
+		errs = append(errs, validateSecretRef(*transfer.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 	}
 	if text := transfer.CatalogZone; text != "" {
-		errs = append(errs, catalogZone(text, path.Child("catalogZone"))...)
+		errs = append(errs, validateCatalogZone(text, path.Child("catalogZone"))...)
 	}
 	return errs
 }
 
-func catalogZone(text string, path *field.Path) field.ErrorList {
+func validateCatalogZone(text string, path *field.Path) field.ErrorList {
 	if !name.IsAbsolute(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("is relative: write %q, an absolute name with a trailing dot", cut(text+".")))}
 	}
@@ -232,9 +232,9 @@ func catalogZone(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// serverAddress judges an IP address with or without a port. seen has those that stand before it in the list, port 53
-// where none was said.
-func serverAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
+// validateServerAddress judges an IP address with or without a port. seen has those that stand before it in the list,
+// port 53 where none was said.
+func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"`)}
 	}
@@ -269,21 +269,21 @@ func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fiel
 	if update.Server == "" {
 		errs = append(errs, field.Required(path.Child("server"), `the host that takes the updates: "ns1.example.net", "192.0.2.1:53"`))
 	} else {
-		errs = append(errs, hostPort(update.Server, path.Child("server"))...)
+		errs = append(errs, validateHostPort(update.Server, path.Child("server"))...)
 	}
 	if update.TransferServer != "" {
-		errs = append(errs, hostPort(update.TransferServer, path.Child("transferServer"))...)
+		errs = append(errs, validateHostPort(update.TransferServer, path.Child("transferServer"))...)
 	}
 	switch update.ForeignRecords {
 	case "", v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace:
 	default:
 		errs = append(errs, field.NotSupported(path.Child("foreignRecords"), update.ForeignRecords, []v1alpha1.ForeignRecords{v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace}))
 	}
-	return append(errs, secretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
+	return append(errs, validateSecretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 }
 
-// hostPort judges a host name or IP address with or without a port.
-func hostPort(text string, path *field.Path) field.ErrorList {
+// validateHostPort judges a host name or IP address with or without a port.
+func validateHostPort(text string, path *field.Path) field.ErrorList {
 	wrong := func(why string) field.ErrorList { return field.ErrorList{field.Invalid(path, cut(text), why)} }
 	const examples = `write a host with or without a port: "ns1.example.net", "ns1.example.net:5353", "192.0.2.1", "[2001:db8::1]:53"`
 	host, port := text, "53"
@@ -307,11 +307,11 @@ func hostPort(text string, path *field.Path) field.ErrorList {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for 53", cut(port)))
 	}
-	return host1123(host, text, path)
+	return validateHost(host, text, path)
 }
 
-// host1123 judges the host in text: an IP address, or a host name (RFC 1123 §2.1).
-func host1123(host, text string, path *field.Path) field.ErrorList {
+// validateHost judges the host in text: an IP address, or a host name (RFC 1123 §2.1).
+func validateHost(host, text string, path *field.Path) field.ErrorList {
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
 			return field.ErrorList{field.Invalid(path, cut(text), "is not the address of one server")}
@@ -340,10 +340,10 @@ func looksNumeric(label string) bool {
 
 func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList {
 	webhook := spec.Webhook
-	secure, errs := serverURL(webhook.Server, path.Child("server"))
-	errs = append(errs, between(webhook.TimeoutSeconds, v1alpha1.MaxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
+	secure, errs := validateServerURL(webhook.Server, path.Child("server"))
+	errs = append(errs, validateRange(webhook.TimeoutSeconds, v1alpha1.MaxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
 	if auth := webhook.HMACAuth; auth != nil {
-		errs = append(errs, hmacAuth(auth, inlineSecrets, path.Child("hmacAuth"))...)
+		errs = append(errs, validateHMACAuth(auth, inlineSecrets, path.Child("hmacAuth"))...)
 	}
 	if tls := webhook.TLS; tls != nil {
 		at := path.Child("tls")
@@ -351,13 +351,13 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, so there is no TLS: write https, or leave this out"))
 		}
 		if len(tls.CABundle) > 0 {
-			if wrong := certificates(tls.CABundle); wrong != "" {
+			if wrong := checkCABundle(tls.CABundle); wrong != "" {
 				// The bundle itself says nothing to a reader, and can be long.
 				errs = append(errs, field.Invalid(at.Child("caBundle"), fmt.Sprintf("%d bytes", len(tls.CABundle)), wrong))
 			}
 		}
 		if tls.ClientSecretRef != nil {
-			errs = append(errs, secretRef(*tls.ClientSecretRef, at.Child("clientSecretRef"))...)
+			errs = append(errs, validateSecretRef(*tls.ClientSecretRef, at.Child("clientSecretRef"))...)
 		}
 	}
 	if token := webhook.BearerTokenFrom; token != nil {
@@ -365,7 +365,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 		if !secure {
 			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, and a token is not sent where others can read it: write https, or use hmacAuth"))
 		}
-		errs = append(errs, secretKeyRef(*token, at)...)
+		errs = append(errs, validateSecretKeyRef(*token, at)...)
 	}
 	switch webhook.ApexNS {
 	case "", v1alpha1.ApexNSDeliver, v1alpha1.ApexNSSkip:
@@ -375,8 +375,8 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
-// serverURL judges the base URL of a webhook. secure: it is an https one.
-func serverURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
+// validateServerURL judges the base URL of a webhook. secure: it is an https one.
+func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
 		return secure, field.ErrorList{field.Invalid(path, cut(text), why)}
@@ -411,10 +411,10 @@ func serverURL(text string, path *field.Path) (secure bool, errs field.ErrorList
 			return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for that of the scheme", cut(port)))
 		}
 	}
-	return secure, host1123(parsed.Hostname(), text, path)
+	return secure, validateHost(parsed.Hostname(), text, path)
 }
 
-func hmacAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) field.ErrorList {
+func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case auth.SecretRef == nil && auth.Secret == "":
@@ -425,7 +425,7 @@ func hmacAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) fie
 		errs = append(errs, field.Forbidden(path.Child("secret"), "everybody reads it who may read the class: put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets take it here"))
 	}
 	if auth.SecretRef != nil {
-		errs = append(errs, secretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)
+		errs = append(errs, validateSecretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)
 	}
 	switch auth.Algorithm {
 	case "", v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512:
@@ -435,8 +435,8 @@ func hmacAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) fie
 	return errs
 }
 
-// certificates says what is wrong with PEM certificates.
-func certificates(bundle []byte) string {
+// checkCABundle says what is wrong with PEM certificates.
+func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
 	}
@@ -463,7 +463,7 @@ func certificates(bundle []byte) string {
 	return ""
 }
 
-func secretRef(ref v1alpha1.SecretReference, path *field.Path) field.ErrorList {
+func validateSecretRef(ref v1alpha1.SecretReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if ref.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the Secret"))
@@ -475,11 +475,11 @@ func secretRef(ref v1alpha1.SecretReference, path *field.Path) field.ErrorList {
 	if ref.Namespace == "" {
 		return append(errs, field.Required(path.Child("namespace"), "the namespace of the Secret: a class has none of its own"))
 	}
-	return append(errs, namespace(ref.Namespace, path.Child("namespace"))...)
+	return append(errs, validateNamespace(ref.Namespace, path.Child("namespace"))...)
 }
 
-func secretKeyRef(ref v1alpha1.SecretKeyReference, path *field.Path) field.ErrorList {
-	errs := secretRef(v1alpha1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, path)
+func validateSecretKeyRef(ref v1alpha1.SecretKeyReference, path *field.Path) field.ErrorList {
+	errs := validateSecretRef(v1alpha1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, path)
 	if ref.Key == "" {
 		return append(errs, field.Required(path.Child("key"), "the key of the value in the Secret's data"))
 	}
@@ -489,15 +489,15 @@ func secretKeyRef(ref v1alpha1.SecretKeyReference, path *field.Path) field.Error
 	return errs
 }
 
-// between judges a number from 1 to most. Absent is fine: it has a default.
-func between(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
+// validateRange judges a number from 1 to most. Absent is fine: it has a default.
+func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-func message(text string, path *field.Path) field.ErrorList {
+func validateMessage(text string, path *field.Path) field.ErrorList {
 	if len(text) <= maxMessage {
 		return nil
 	}

@@ -12,10 +12,10 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// unlessStood drops the errors that the object had before: an update answers for what it changes. The same error at
+// onlyNewErrors drops the errors that the object had before: an update answers for what it changes. The same error at
 // another place of the same list is the same error, and a list that is too long may shrink. before is asked only when
 // there is something to drop.
-func unlessStood(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
+func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil
 	}

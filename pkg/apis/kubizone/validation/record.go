@@ -31,39 +31,39 @@ var specPath = field.NewPath("spec")
 func Record(record *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, RecordSize(record, nil)...)
-	return append(errs, recordSpec(&record.Spec)...)
+	return append(errs, validateRecordSpec(&record.Spec)...)
 }
 
 // RecordUpdate reports what is wrong with the change from before to after. An update that leaves spec alone is not
 // judged by it (S2.4).
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
+	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
 	errs = append(errs, RecordSize(after, before)...)
-	return append(errs, unlessStood(recordSpec(&after.Spec), func() field.ErrorList { return recordSpec(&before.Spec) })...)
+	return append(errs, onlyNewErrors(validateRecordSpec(&after.Spec), func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
 // RecordStatusUpdate reports what is wrong with the status that a controller wrote.
 func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
-	errs = append(errs, statusSize(recordParts(after), recordParts(before))...)
-	errs = append(errs, conditions(after.Status.Conditions, status.Child("conditions"))...)
+	errs = append(errs, validateStatusSize(recordSizes(after), recordSizes(before))...)
+	errs = append(errs, validateConditions(after.Status.Conditions, status.Child("conditions"))...)
 	if n := len(after.Status.LastDeliveryError); n > maxMessage {
 		errs = append(errs, field.TooLong(status.Child("lastDeliveryError"), "", maxMessage))
 	}
 	return errs
 }
 
-func recordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
+func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	var errs field.ErrorList
-	errs = append(errs, domainName(spec.DomainName, spec.ZoneRef, specPath.Child("domainName"))...)
-	errs = append(errs, view(spec.View)...)
-	errs = append(errs, zoneRef(spec.ZoneRef)...)
+	errs = append(errs, validateDomainName(spec.DomainName, spec.ZoneRef, specPath.Child("domainName"))...)
+	errs = append(errs, validateView(spec.View)...)
+	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
 	if spec.Class != v1alpha1.ClassIN && spec.Class != "" {
 		errs = append(errs, field.NotSupported(specPath.Child("class"), spec.Class, []v1alpha1.RRClass{v1alpha1.ClassIN}))
 	}
-	errs = append(errs, seconds(spec.TTL, 0, specPath.Child("ttl"))...)
+	errs = append(errs, validateSeconds(spec.TTL, 0, specPath.Child("ttl"))...)
 	if n := len([]rune(spec.Description)); n > MaxDescription {
 		errs = append(errs, field.TooLong(specPath.Child("description"), "", MaxDescription))
 	}
@@ -80,16 +80,16 @@ func recordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	if err := rrtype.CheckRecord(); err != nil {
 		return append(errs, field.Invalid(typePath, spec.Type, err.Error()))
 	}
-	errs = append(errs, typeAtName(spec, rrtype)...)
-	return append(errs, data(spec, rrtype)...)
+	errs = append(errs, validateTypeAtName(spec, rrtype)...)
+	return append(errs, validateData(spec, rrtype)...)
 }
 
-// domainName judges the name of a Record or a Zone (S1.1, S1.4).
-func domainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
+// validateDomainName judges the name of a Record or a Zone (S1.1, S1.4).
+func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef ("www", "@")`)}
 	}
-	if err := ownerName(text); err != nil {
+	if err := validateOwnerName(text); err != nil {
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	}
 	if ref == nil && !name.IsAbsolute(text) {
@@ -98,8 +98,8 @@ func domainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) fiel
 	return nil
 }
 
-// ownerName judges a name as it is written (S1.3, S1.4).
-func ownerName(text string) error {
+// validateOwnerName judges a name as it is written (S1.3, S1.4).
+func validateOwnerName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err != nil {
 		return err
@@ -107,8 +107,8 @@ func ownerName(text string) error {
 	return name.CheckSpelling(text)
 }
 
-// view judges that a view is an RFC 1123 label (S1.6).
-func view(text string) field.ErrorList {
+// validateView judges that a view is an RFC 1123 label (S1.6).
+func validateView(text string) field.ErrorList {
 	var errs field.ErrorList
 	if text != "" {
 		for _, message := range utilvalidation.IsDNS1123Label(text) {
@@ -118,14 +118,14 @@ func view(text string) field.ErrorList {
 	return errs
 }
 
-func immutableView(after, before string) field.ErrorList {
+func validateViewUnchanged(after, before string) field.ErrorList {
 	if after == before {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(specPath.Child("view"), after, fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.6)", before))}
 }
 
-func zoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
+func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
 	if ref == nil {
 		return nil
 	}
@@ -139,12 +139,12 @@ func zoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
 		}
 	}
 	if ref.Namespace != "" {
-		errs = append(errs, namespace(ref.Namespace, path.Child("namespace"))...)
+		errs = append(errs, validateNamespace(ref.Namespace, path.Child("namespace"))...)
 	}
 	return errs
 }
 
-func namespace(text string, path *field.Path) field.ErrorList {
+func validateNamespace(text string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range apivalidation.ValidateNamespaceName(text, false) {
 		errs = append(errs, field.Invalid(path, text, message))
@@ -152,17 +152,17 @@ func namespace(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// seconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it has a
-// default or is inherited.
-func seconds(value *int32, least int32, path *field.Path) field.ErrorList {
+// validateSeconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it
+// has a default or is inherited.
+func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// typeAtName judges what S5.5 says of a type and a name alone.
-func typeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
+// validateTypeAtName judges what S5.5 says of a type and a name alone.
+func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	path := specPath.Child("domainName")
 	switch rrtype {
 	case rdata.CNAME:
@@ -190,8 +190,8 @@ func isWildcard(text string) bool {
 	return err == nil && !rel.IsApex() && rel.Labels()[0] == "*"
 }
 
-// data judges rdata and values (S5.1, S5.2, S5.6).
-func data(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
+// validateData judges rdata and values (S5.1, S5.2, S5.6).
+func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	one, many := specPath.Child("rdata"), specPath.Child("values")
 	switch {
 	case spec.RData == "" && len(spec.Values) == 0:
@@ -205,13 +205,13 @@ func data(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.5)", rrtype))}
 	}
 	if spec.RData != "" {
-		_, errs := datum(rrtype, spec.RData, one)
+		_, errs := validateValue(rrtype, spec.RData, one)
 		return errs
 	}
 	var errs field.ErrorList
 	octets := 0
 	for i, text := range spec.Values {
-		size, bad := datum(rrtype, text, many.Index(i))
+		size, bad := validateValue(rrtype, text, many.Index(i))
 		octets += size
 		errs = append(errs, bad...)
 	}
@@ -221,8 +221,8 @@ func data(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	return errs
 }
 
-// datum judges one value and returns the least it takes on the wire: names relative to a zone count without it.
-func datum(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
+// validateValue judges one value and returns the least it takes on the wire: names relative to a zone count without it.
+func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
 		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}

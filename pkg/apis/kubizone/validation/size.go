@@ -33,15 +33,15 @@ const (
 	fewManagers   = "let fewer field managers write the object; metadata.managedFields: [{}] in an update forgets those it has"
 )
 
-// parts are the sizes of an object's parts.
-type parts struct {
+// partSizes are the sizes of an object's parts.
+type partSizes struct {
 	metadata, managers, spec, status int
 }
 
-func (p parts) written() int { return p.metadata + p.managers + p.spec }
+func (p partSizes) written() int { return p.metadata + p.managers + p.spec }
 
-func partsOf(meta *metav1.ObjectMeta, spec, status interface{ Size() int }) parts {
-	p := parts{metadata: meta.Size(), spec: spec.Size(), status: status.Size()}
+func sizesOf(meta *metav1.ObjectMeta, spec, status interface{ Size() int }) partSizes {
+	p := partSizes{metadata: meta.Size(), spec: spec.Size(), status: status.Size()}
 	for i := range meta.ManagedFields {
 		n := meta.ManagedFields[i].Size()
 		p.metadata -= n
@@ -54,23 +54,23 @@ func partsOf(meta *metav1.ObjectMeta, spec, status interface{ Size() int }) part
 	return p
 }
 
-func zoneParts(zone *v1alpha1.Zone) parts {
+func zoneSizes(zone *v1alpha1.Zone) partSizes {
 	if zone == nil {
-		return parts{}
+		return partSizes{}
 	}
-	return partsOf(&zone.ObjectMeta, &zone.Spec, &zone.Status)
+	return sizesOf(&zone.ObjectMeta, &zone.Spec, &zone.Status)
 }
 
-func recordParts(record *v1alpha1.Record) parts {
+func recordSizes(record *v1alpha1.Record) partSizes {
 	if record == nil {
-		return parts{}
+		return partSizes{}
 	}
-	return partsOf(&record.ObjectMeta, &record.Spec, &record.Status)
+	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// atMostOctets is the error at a field that has n octets of at most limit; nil where it fits or is not larger than it
+// validateOctets is the error at a field that has n octets of at most limit; nil where it fits or is not larger than it
 // was.
-func atMostOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
+func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil
 	}
@@ -79,8 +79,8 @@ func atMostOctets(path *field.Path, what string, n, was, limit int, wayOut strin
 	return field.ErrorList{err}
 }
 
-// size reports the parts of an object that are too large, by the field of the largest.
-func size(kind string, after, before parts, limit int, splitSpec string) field.ErrorList {
+// validateSize reports the parts of an object that are too large, by the field of the largest.
+func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
 	switch max(after.spec, after.metadata, after.managers) {
 	case after.metadata:
@@ -88,26 +88,26 @@ func size(kind string, after, before parts, limit int, splitSpec string) field.E
 	case after.managers:
 		path, wayOut = field.NewPath("metadata", "managedFields"), fewManagers
 	}
-	errs := atMostOctets(path, "the "+kind+" without its status", after.written(), before.written(), limit-maxStatusOctets, wayOut)
-	return append(errs, statusSize(after, before)...) // in an update of metadata, managedFields may say that they are those of a status
+	errs := validateOctets(path, "the "+kind+" without its status", after.written(), before.written(), limit-maxStatusOctets, wayOut)
+	return append(errs, validateStatusSize(after, before)...) // in an update of metadata, managedFields may say that they are those of a status
 }
 
 // ZoneSize reports a Zone that is too large. before is nil for a new one; one that was too large may stay as large,
 // or shrink.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
-	is, was := zoneParts(after), zoneParts(before)
-	if errs := atMostOctets(specPath, "spec", is.spec, was.spec, MaxZoneSpecOctets, splitZone); errs != nil {
+	is, was := zoneSizes(after), zoneSizes(before)
+	if errs := validateOctets(specPath, "spec", is.spec, was.spec, MaxZoneSpecOctets, splitZone); errs != nil {
 		return errs
 	}
-	return size("Zone", is, was, MaxZoneOctets, splitZone)
+	return validateSize("Zone", is, was, MaxZoneOctets, splitZone)
 }
 
 // RecordSize is ZoneSize for a Record.
 func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
-	return size("Record", recordParts(after), recordParts(before), MaxRecordOctets, splitRecord)
+	return validateSize("Record", recordSizes(after), recordSizes(before), MaxRecordOctets, splitRecord)
 }
 
-// statusSize reports a status that is too large with the managedFields of its writers.
-func statusSize(after, before parts) field.ErrorList {
-	return atMostOctets(field.NewPath("status"), "status with its managedFields", after.status, before.status, maxStatusOctets, "shorten the messages of its conditions, or let fewer field managers write it")
+// validateStatusSize reports a status that is too large with the managedFields of its writers.
+func validateStatusSize(after, before partSizes) field.ErrorList {
+	return validateOctets(field.NewPath("status"), "status with its managedFields", after.status, before.status, maxStatusOctets, "shorten the messages of its conditions, or let fewer field managers write it")
 }

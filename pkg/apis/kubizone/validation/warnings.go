@@ -42,7 +42,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	for i, text := range spec.Values {
 		judge(text, fmt.Sprintf("spec.values[%d]", i))
 	}
-	return bounded(warnings)
+	return boundWarnings(warnings)
 }
 
 // PublishWarnings says where the annotation that lets deletions through names no serial (S7.5).
@@ -76,7 +76,7 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
 		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds (60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.5)", expire, serial.KeptSeconds))
 	}
-	return bounded(warnings)
+	return boundWarnings(warnings)
 }
 
 // ruleWarnings says it of one rule, whose fields are at path; judge says it of a pattern.
@@ -112,7 +112,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 // DelegationWarnings says what is legal in a Delegation but most likely not meant. Which patterns match nothing in
 // its zone, the decision about it says.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
-	return bounded(ruleWarnings(delegation.Spec.Records, delegation.Spec.Zones, "spec", func(string, string) []string { return nil }))
+	return boundWarnings(ruleWarnings(delegation.Spec.Records, delegation.Spec.Zones, "spec", func(string, string) []string { return nil }))
 }
 
 // NewZoneWarnings adds what is worth saying once, when the Zone is created.
@@ -122,7 +122,7 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by Delegations (S4.8), also not from its own namespace; for the Records of its own namespace add the rule `+
 			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`, zone.Namespace))
 	}
-	return bounded(warnings)
+	return boundWarnings(warnings)
 }
 
 // knownName is the absolute name of an object as far as the object itself tells; zero if it does not.
@@ -135,7 +135,7 @@ func knownName(domainName, fqdn string) name.Name {
 	return n
 }
 
-func bounded(warnings []string) []string {
+func boundWarnings(warnings []string) []string {
 	if len(warnings) <= maxWarnings {
 		return warnings
 	}

@@ -24,8 +24,8 @@ const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses is how many addresses all nameServers have: a rename takes them away and puts them elsewhere at
-	// once.
+	// MaxAddresses is how many addresses all validateNameServers have: a rename takes them away and puts them
+	// elsewhere at once.
 	MaxAddresses    = 512
 	maxSerial       = math.MaxUint32
 	maxLocalPart    = 63
@@ -37,48 +37,48 @@ const (
 func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&zone.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, ZoneSize(zone, nil)...)
-	return append(errs, zoneSpec(zone)...)
+	return append(errs, validateZoneSpec(zone)...)
 }
 
 // ZoneUpdate reports what is wrong with the change from before to after.
 func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
+	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
 	errs = append(errs, ZoneSize(after, before)...)
-	return append(errs, unlessStood(zoneSpec(after), func() field.ErrorList { return zoneSpec(before) })...)
+	return append(errs, onlyNewErrors(validateZoneSpec(after), func() field.ErrorList { return validateZoneSpec(before) })...)
 }
 
 // ZoneStatusUpdate reports what is wrong with the status that a controller wrote.
 func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
-	errs = append(errs, statusSize(zoneParts(after), zoneParts(before))...)
-	return append(errs, conditions(after.Status.Conditions, field.NewPath("status", "conditions"))...)
+	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
+	return append(errs, validateConditions(after.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
-func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
+func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	spec := &zone.Spec
 	var errs field.ErrorList
-	errs = append(errs, zoneName(spec)...)
-	errs = append(errs, view(spec.View)...)
-	errs = append(errs, zoneRef(spec.ZoneRef)...)
+	errs = append(errs, validateZoneName(spec)...)
+	errs = append(errs, validateView(spec.View)...)
+	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
 	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name && (ref.Namespace == "" || ref.Namespace == zone.Namespace) {
 		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, or give an absolute domainName and no zoneRef (S1.5)"))
 	}
-	errs = append(errs, delegations(spec.Delegations)...)
-	errs = append(errs, nameServers(spec.NameServers, spec.DomainName)...)
-	errs = append(errs, timers(spec)...)
+	errs = append(errs, validateDelegationRules(spec.Delegations)...)
+	errs = append(errs, validateNameServers(spec.NameServers, spec.DomainName)...)
+	errs = append(errs, validateTimers(spec)...)
 	if spec.PrimaryNameServer != "" {
-		errs = append(errs, hostName(spec.PrimaryNameServer, specPath.Child("primaryNameServer"))...)
+		errs = append(errs, validateHostName(spec.PrimaryNameServer, specPath.Child("primaryNameServer"))...)
 	}
 	if spec.Contact != "" {
-		if err := contact(spec.Contact); err != nil {
+		if err := validateContact(spec.Contact); err != nil {
 			errs = append(errs, field.Invalid(specPath.Child("contact"), cut(spec.Contact), err.Error()))
 		}
 	}
 	if n := spec.MinimumSerial; n != nil && (*n < 1 || *n > maxSerial) {
 		errs = append(errs, field.Invalid(specPath.Child("minimumSerial"), *n, "must be from 1 to 4294967295 (RFC 1982)"))
 	}
-	errs = append(errs, classRefs(spec.DNSClassRefs)...)
+	errs = append(errs, validateClassRefs(spec.DNSClassRefs)...)
 	if l := spec.Limits; l != nil && l.RecordsPerNamespace != nil && *l.RecordsPerNamespace < 1 {
 		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace, "must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
 	}
@@ -99,9 +99,9 @@ func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	return errs
 }
 
-func zoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
+func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	path := specPath.Child("domainName")
-	if errs := domainName(spec.DomainName, spec.ZoneRef, path); len(errs) > 0 {
+	if errs := validateDomainName(spec.DomainName, spec.ZoneRef, path); len(errs) > 0 {
 		return errs
 	}
 	if spec.DomainName == "@" {
@@ -113,8 +113,8 @@ func zoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// delegations judges the shape of the rules (S4.2–S4.4).
-func delegations(rules []v1alpha1.DelegationRule) field.ErrorList {
+// validateDelegationRules judges the shape of the rules (S4.2–S4.4).
+func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	if len(rules) > MaxDelegations {
 		return field.ErrorList{field.TooMany(path, len(rules), MaxDelegations)}
@@ -122,31 +122,31 @@ func delegations(rules []v1alpha1.DelegationRule) field.ErrorList {
 	var errs field.ErrorList
 	for i := range rules {
 		rule, path := &rules[i], path.Index(i)
-		errs = append(errs, atMost(len(rule.Namespaces), path.Child("namespaces"))...)
-		errs = append(errs, allowed(rule.Records, rule.Zones, path)...)
+		errs = append(errs, validateRuleCount(len(rule.Namespaces), path.Child("namespaces"))...)
+		errs = append(errs, validateAllowed(rule.Records, rule.Zones, path)...)
 		if rule.Namespace != "" {
-			errs = append(errs, namespace(rule.Namespace, path.Child("namespace"))...)
+			errs = append(errs, validateNamespace(rule.Namespace, path.Child("namespace"))...)
 		}
-		errs = append(errs, namespaces(rule.Namespaces, path.Child("namespaces"))...)
+		errs = append(errs, validateNamespaces(rule.Namespaces, path.Child("namespaces"))...)
 	}
 	return errs
 }
 
-// allowed judges what a rule allows, which is at path.
-func allowed(records []v1alpha1.RecordDelegation, zones []string, path *field.Path) field.ErrorList {
-	errs := atMost(len(records), path.Child("records"))
-	errs = append(errs, atMost(len(zones), path.Child("zones"))...)
+// validateAllowed judges what a rule allows, which is at path.
+func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, path *field.Path) field.ErrorList {
+	errs := validateRuleCount(len(records), path.Child("records"))
+	errs = append(errs, validateRuleCount(len(zones), path.Child("zones"))...)
 	for i := range records {
-		errs = append(errs, recordRule(&records[i], path.Child("records").Index(i))...)
+		errs = append(errs, validateRecordRule(&records[i], path.Child("records").Index(i))...)
 	}
 	for i, text := range zones {
-		errs = append(errs, patternText(text, path.Child("zones").Index(i))...)
+		errs = append(errs, validatePattern(text, path.Child("zones").Index(i))...)
 	}
 	return errs
 }
 
-// namespaces judges a list of them.
-func namespaces(all []string, path *field.Path) field.ErrorList {
+// validateNamespaces judges a list of them.
+func validateNamespaces(all []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
 	for i, text := range all {
@@ -155,20 +155,20 @@ func namespaces(all []string, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Duplicate(at, text))
 		}
 		seen[text] = true
-		errs = append(errs, namespace(text, at)...)
+		errs = append(errs, validateNamespace(text, at)...)
 	}
 	return errs
 }
 
-func atMost(n int, path *field.Path) field.ErrorList {
+func validateRuleCount(n int, path *field.Path) field.ErrorList {
 	if n <= MaxRulesInOne {
 		return nil
 	}
 	return field.ErrorList{field.TooMany(path, n, MaxRulesInOne)}
 }
 
-func recordRule(rule *v1alpha1.RecordDelegation, path *field.Path) field.ErrorList {
-	errs := patternText(rule.Pattern, path.Child("pattern"))
+func validateRecordRule(rule *v1alpha1.RecordDelegation, path *field.Path) field.ErrorList {
+	errs := validatePattern(rule.Pattern, path.Child("pattern"))
 	if len(rule.Types) > MaxRulesInOne {
 		return append(errs, field.TooMany(path.Child("types"), len(rule.Types), MaxRulesInOne))
 	}
@@ -180,7 +180,7 @@ func recordRule(rule *v1alpha1.RecordDelegation, path *field.Path) field.ErrorLi
 	return errs
 }
 
-func patternText(text string, path *field.Path) field.ErrorList {
+func validatePattern(text string, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `"*" for every name below the zone, "@" for the zone's own name, "www" for one name`)}
 	}
@@ -194,8 +194,8 @@ func patternText(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// nameServers judges S6.2 as far as the Zone of that domainName, "" for any, alone shows.
-func nameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
+// validateNameServers judges S6.2 as far as the Zone of that validateDomainName, "" for any, alone shows.
+func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	if len(servers) > MaxValues {
 		return field.ErrorList{field.TooMany(path, len(servers), MaxValues)}
@@ -216,7 +216,7 @@ func nameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorLi
 			errs = append(errs, field.Required(path.Child("name"), `a host name, relative to the zone ("ns1") or absolute ("ns1.example.net.")`))
 			continue
 		}
-		bad := hostName(server.Name, path.Child("name"))
+		bad := validateHostName(server.Name, path.Child("name"))
 		errs = append(errs, bad...)
 		if len(bad) == 0 {
 			canonical := canonicalHost(server.Name, origin)
@@ -228,7 +228,7 @@ func nameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorLi
 				errs = append(errs, field.Forbidden(path.Child("addresses"), fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out (S6.2)", host, origin)))
 			}
 		}
-		errs = append(errs, addresses(server.Addresses, path.Child("addresses"))...)
+		errs = append(errs, validateAddresses(server.Addresses, path.Child("addresses"))...)
 	}
 	return errs
 }
@@ -242,13 +242,13 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// hostName judges the name of a host as it is written: like those of Records, and without what no host name has
+// validateHostName judges the name of a host as it is written: like those of Records, and without what no host name has
 // (S1.3, S5.7).
-func hostName(text string, path *field.Path) field.ErrorList {
+func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
 	}
-	if err := ownerName(text); err != nil {
+	if err := validateOwnerName(text); err != nil {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	if host := canonicalHost(text, name.Name{}); host != "@" && !name.IsHost(host) {
@@ -257,8 +257,8 @@ func hostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// mailboxName judges a contact in name form: a name that a Record could have, or any that DNS allows.
-func mailboxName(text string) error {
+// validateMailboxName judges a contact in name form: a name that a Record could have, or any that DNS allows.
+func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
@@ -272,7 +272,7 @@ func mailboxName(text string) error {
 	return err
 }
 
-func addresses(list []string, path *field.Path) field.ErrorList {
+func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	if len(list) > MaxValues {
 		return field.ErrorList{field.TooMany(path, len(list), MaxValues)}
 	}
@@ -297,13 +297,13 @@ func addresses(list []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// timers judges S6.3: retry < refresh, expire > refresh + retry.
-func timers(spec *v1alpha1.ZoneSpec) field.ErrorList {
-	errs := seconds(spec.TTL, 0, specPath.Child("ttl"))
-	errs = append(errs, seconds(spec.Refresh, 1, specPath.Child("refresh"))...)
-	errs = append(errs, seconds(spec.Retry, 1, specPath.Child("retry"))...)
-	errs = append(errs, seconds(spec.Expire, 1, specPath.Child("expire"))...)
-	errs = append(errs, seconds(spec.NegativeResponseCache, 0, specPath.Child("negativeResponseCache"))...)
+// validateTimers judges S6.3: retry < refresh, expire > refresh + retry.
+func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
+	errs := validateSeconds(spec.TTL, 0, specPath.Child("ttl"))
+	errs = append(errs, validateSeconds(spec.Refresh, 1, specPath.Child("refresh"))...)
+	errs = append(errs, validateSeconds(spec.Retry, 1, specPath.Child("retry"))...)
+	errs = append(errs, validateSeconds(spec.Expire, 1, specPath.Child("expire"))...)
+	errs = append(errs, validateSeconds(spec.NegativeResponseCache, 0, specPath.Child("negativeResponseCache"))...)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -324,14 +324,14 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// contact judges a mail address or a name (S6.3). In name form an "@" within the first label is escaped.
-func contact(text string) error {
+// validateContact judges a mail address or a name (S6.3). In name form an "@" within the first label is escaped.
+func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))
 	}
 	at := strings.LastIndexByte(text, '@')
 	if text == "@" || at < 0 || (at > 0 && text[at-1] == '\\') {
-		return mailboxName(text)
+		return validateMailboxName(text)
 	}
 	local, domain := text[:at], text[at+1:]
 	switch {
@@ -358,7 +358,7 @@ func contact(text string) error {
 	return nil
 }
 
-func classRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
+func validateClassRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 	path := specPath.Child("dnsClassRefs")
 	if len(refs) > MaxClassRefs {
 		return field.ErrorList{field.TooMany(path, len(refs), MaxClassRefs)}
@@ -367,7 +367,7 @@ func classRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 	seen := map[v1alpha1.DNSClassReference]bool{}
 	for i, ref := range refs {
 		path := path.Index(i)
-		errs = append(errs, classRef(ref, path)...)
+		errs = append(errs, validateClassRef(ref, path)...)
 		if seen[ref] {
 			errs = append(errs, field.Duplicate(path, string(ref.Kind)+"/"+ref.Name))
 		}
@@ -376,7 +376,7 @@ func classRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 	return errs
 }
 
-func classRef(ref v1alpha1.DNSClassReference, path *field.Path) field.ErrorList {
+func validateClassRef(ref v1alpha1.DNSClassReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch ref.Kind {
 	case v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster, "":
