@@ -62,7 +62,7 @@ changes a record, and secondaries are told within a second.`,
 		// Main prints what is near to a misspelled word, in the one line of an error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
-			return quiet(command.ErrOrStderr(), verbosity, logFormat)
+			return setUpLog(command.ErrOrStderr(), verbosity, logFormat)
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -89,18 +89,19 @@ changes a record, and secondaries are told within a second.`,
 		webhookserver.NewCommand(),
 		versionCommand(),
 	}...)
-	explain(root)
+	explainUsageErrors(root)
 	return root
 }
 
-// explain has what is wrong with a command line end in the next step (C2): cobra's own words name the mistake alone.
-func explain(root *cobra.Command) {
+// explainUsageErrors has what is wrong with a command line end in the next step (C2): cobra's own words name the
+// mistake alone.
+func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		var flags []string
 		if errors.As(err, &unknown) {
 			command.Flags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag.Name) })
-			flags = near(unknown.GetSpecifiedName(), flags)
+			flags = similarWords(unknown.GetSpecifiedName(), flags)
 		}
 		return fmt.Errorf("%w;%s %s --help lists the flags", err, didYouMean("--", flags), command.CommandPath())
 	})
@@ -124,8 +125,8 @@ func explain(root *cobra.Command) {
 	}
 }
 
-// near are the words that one may have been meant to be, by cobra's measure.
-func near(typed string, words []string) []string {
+// similarWords are the words that one may have been meant to be, by cobra's measure.
+func similarWords(typed string, words []string) []string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {
 		all.AddCommand(&cobra.Command{Use: word, Run: func(*cobra.Command, []string) {}})
@@ -147,8 +148,8 @@ const (
 	exitFailed = 2
 )
 
-// answers are the errors of commands that were carried out.
-var answers = []error{verifycmd.ErrDifferent, importer.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
+// negativeAnswers are the errors of commands that were carried out.
+var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
 
 // Main runs the command line and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
@@ -173,14 +174,14 @@ func Main(arguments []string, out, stderr io.Writer) int {
 				commands = append(commands, command.Name())
 			}
 		}
-		said = fmt.Sprintf("%v;%s kubizone --help lists the commands", err, didYouMean("", near(typed, commands)))
+		said = fmt.Sprintf("%v;%s kubizone --help lists the commands", err, didYouMean("", similarWords(typed, commands)))
 	}
 	if root.PersistentFlags().Lookup("logging-format").Value.String() == logJSON {
 		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said)
 	} else {
 		fmt.Fprintf(stderr, "kubizone: %s\n", said)
 	}
-	if slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) }) {
+	if slices.ContainsFunc(negativeAnswers, func(answer error) bool { return errors.Is(err, answer) }) {
 		return exitDiffers
 	}
 	return exitFailed
@@ -192,9 +193,9 @@ const (
 	logJSON = "json"
 )
 
-// quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4), in the form
+// setUpLog sends warnings and errors to where errors go, and what is only information with -v alone (C4), in the form
 // asked for. klog is one for the process; the libraries we are built on write to it.
-func quiet(to io.Writer, verbosity int, format string) error {
+func setUpLog(to io.Writer, verbosity int, format string) error {
 	if format != logText && format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
 	}

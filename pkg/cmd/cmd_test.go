@@ -180,7 +180,7 @@ func TestCompletion(t *testing.T) {
 func TestLog_isQuietUnlessAsked(t *testing.T) {
 	said := func(verbosity int) string {
 		var to bytes.Buffer
-		if err := quiet(&to, verbosity, logText); err != nil {
+		if err := setUpLog(&to, verbosity, logText); err != nil {
 			t.Fatal(err)
 		}
 		klog.Info("information")
@@ -210,7 +210,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	}
 	said := func(verbosity int) (lines []line) {
 		var to bytes.Buffer
-		if err := quiet(&to, verbosity, logJSON); err != nil {
+		if err := setUpLog(&to, verbosity, logJSON); err != nil {
 			t.Fatal(err)
 		}
 		klog.Info("information")

@@ -10,11 +10,11 @@ import (
 )
 
 // Total is the memory of the machine, or of the container where that is less, in octets; 0 where neither can be told.
-func Total() uint64 { return total(os.DirFS("/")) }
+func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// total is the memory of the machine, or of the container where that is less, in octets: MemTotal of proc(5),
+// readTotal is the memory of the machine, or of the container where that is less, in octets: MemTotal of proc(5),
 // memory.max of cgroup v2, memory.limit_in_bytes of v1. 0: none of them can be told, as elsewhere than on Linux.
-func total(root fs.FS) uint64 {
+func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
 		file, form string

@@ -27,7 +27,7 @@ func TestTotal_isTheLeastOfMachineAndContainer(t *testing.T) {
 		for name, text := range x.files {
 			root[name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if got := total(root); got != x.want {
+		if got := readTotal(root); got != x.want {
 			t.Errorf("%s: %d octets, want %d", what, got, x.want)
 		}
 	}

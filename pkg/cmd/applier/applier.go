@@ -69,7 +69,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 // Run sends the change set and prints what became of each Record.
 func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return err
 	}
 	config, namespace, err := o.Client.Client()
@@ -94,7 +94,7 @@ func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, options)
 	if err != nil {
-		return located(err, from)
+		return locateError(err, from)
 	}
 	buffered := bufio.NewWriter(out)
 	for _, item := range made.Status.Items {
@@ -106,7 +106,7 @@ func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return buffered.Flush()
 }
 
-func (o *Options) check() error {
+func (o *Options) validate() error {
 	var wrong []error
 	if !o.Atomic {
 		wrong = append(wrong, errors.New("write --atomic: one Record after the other is what kubectl apply does"))
@@ -139,7 +139,7 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 			defer file.Close()
 			read = file
 		}
-		objects, err := documents(name, read)
+		objects, err := readDocuments(name, read)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -174,8 +174,8 @@ type document struct {
 	place
 }
 
-// documents are the objects of a file, those of lists by themselves. All are Records.
-func documents(name string, in io.Reader) (found []document, err error) {
+// readDocuments are the objects of a file, those of lists by themselves. All are Records.
+func readDocuments(name string, in io.Reader) (found []document, err error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(in))
 	for n := 1; ; n++ {
 		text, err := reader.Read()
@@ -230,8 +230,8 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 // itemPath is an item as the server names it, with the name of its Record.
 var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\](?: \([^()]*\))?`)
 
-// located says of a refusal in which file each item stands, and of a conflict of field managers how it is solved.
-func located(err error, from []place) error {
+// locateError says of a refusal in which file each item stands, and of a conflict of field managers how it is solved.
+func locateError(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return err

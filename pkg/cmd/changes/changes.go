@@ -70,7 +70,7 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 			}
 			o.Since = uint32(now.Status.Serial)
 		}
-		return o.follow(ctx, zone, ask, out)
+		return o.followChanges(ctx, zone, ask, out)
 	}
 	answer, err := ask().Param("format", v1alpha1.FormatText).Stream(ctx)
 	if err != nil {
@@ -83,13 +83,13 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 	return nil
 }
 
-// follow asks again after the last serial that was printed when the server ends a watch, which each server does after
-// a while.
-func (o *Options) follow(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
+// followChanges asks again after the last serial that was printed when the server ends a watch, which each server
+// does after a while.
+func (o *Options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)
 		if err == nil {
-			err = o.print(stream, out)
+			err = o.printChanges(stream, out)
 			stream.Close()
 		}
 		switch {
@@ -108,9 +108,9 @@ func (o *Options) follow(ctx context.Context, zone types.NamespacedName, ask fun
 	return nil
 }
 
-// print prints the events of one watch, and notes the serial of each. The end of the stream, however it comes, is no
-// error: the next request shows whether the server answers.
-func (o *Options) print(stream io.Reader, out io.Writer) error {
+// printChanges prints the events of one watch, and notes the serial of each. The end of the stream, however it comes,
+// is no error: the next request shows whether the server answers.
+func (o *Options) printChanges(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
 	for {
 		var event struct {

@@ -130,14 +130,14 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	seen := gather(ctx, client, registrations, objects, o.APIService)
-	if err := write(out, judge(seen, time.Now()), o.Output); err == nil || seen.versionErr == nil {
+	seen := gatherFacts(ctx, client, registrations, objects, o.APIService)
+	if err := writeFindings(out, judgeFacts(seen, time.Now()), o.Output); err == nil || seen.versionErr == nil {
 		return err
 	}
 	return ErrUnanswered
 }
 
-func write(out io.Writer, findings []Finding, form string) error {
+func writeFindings(out io.Writer, findings []Finding, form string) error {
 	failed := false
 	for _, finding := range findings {
 		failed = failed || finding.Status == Fail

@@ -115,8 +115,8 @@ type idleDelegation struct{ namespace, name, message string }
 // heldZone is a zone that a mass deletion holds back (S7.5). message ends in the line that lets it through.
 type heldZone struct{ namespace, name, message string }
 
-// at is what the APIService names, else what the manifests call it.
-func (f *facts) at() (namespace, service string, port int32) {
+// serviceRef is what the APIService names, else what the manifests call it.
+func (f *facts) serviceRef() (namespace, service string, port int32) {
 	if f.registration != nil && f.registration.Spec.Service != nil {
 		s := f.registration.Spec.Service
 		port = 443
@@ -139,8 +139,8 @@ func (f *facts) standalone() bool {
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// asked is what the server of the kubeconfig says of itself.
-func asked(ctx context.Context, client kubernetes.Interface) answer {
+// askServer is what the server of the kubeconfig says of itself.
+func askServer(ctx context.Context, client kubernetes.Interface) answer {
 	a := answer{from: "the server"}
 	for path, text := range map[string]*string{"/readyz": &a.readyz, "/healthz": &a.health} {
 		said, err := client.Discovery().RESTClient().Get().AbsPath(path).Param("verbose", "").DoRaw(ctx)
@@ -151,7 +151,7 @@ func asked(ctx context.Context, client kubernetes.Interface) answer {
 	return a
 }
 
-func gather(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
+func gatherFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
 	f := &facts{name: name}
 	if info, err := client.Discovery().ServerVersion(); err != nil {
 		f.versionErr = err
@@ -160,16 +160,16 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 		f.version = info.GitVersion
 	}
 	if f.standalone() {
-		f.answers = []answer{asked(ctx, client)}
-		f.objectsErr = f.objects(ctx, objects)
+		f.answers = []answer{askServer(ctx, client)}
+		f.objectsErr = f.gatherObjects(ctx, objects)
 		return f // there is no cluster around it
 	}
-	f.absent, f.absentErr = absent(client)
+	f.absent, f.absentErr = listAbsentResources(client)
 	f.registration, f.registrationErr = registrations.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
 	if f.registrationErr != nil {
 		f.registration = nil
 	}
-	namespace, service, _ := f.at()
+	namespace, service, _ := f.serviceRef()
 	if f.service, f.serviceErr = client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{}); f.serviceErr != nil {
 		f.service = nil
 	}
@@ -198,18 +198,18 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 		account = f.pods[0].Spec.ServiceAccountName
 	}
 	f.account = "system:serviceaccount:" + namespace + ":" + account
-	f.refused, f.refusedErr = refused(ctx, client, namespace, f.account)
-	f.roles, f.cluster, f.rolesErr = roles(ctx, client)
-	f.answers = f.ask(ctx, client)
+	f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
+	f.roles, f.cluster, f.rolesErr = listRoles(ctx, client)
+	f.answers = f.askServers(ctx, client)
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
 	}
-	f.objectsErr = f.objects(ctx, objects) // last: of many Records it takes what time is left
+	f.objectsErr = f.gatherObjects(ctx, objects) // last: of many Records it takes what time is left
 	return f
 }
 
-// absent are the kinds the server watches and does not find here: its informers would wait for ever.
-func absent(client kubernetes.Interface) ([]string, error) {
+// listAbsentResources are the kinds the server watches and does not find here: its informers would wait for ever.
+func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
 		list, err := client.Discovery().ServerResourcesForGroupVersion(group + "/v1")
@@ -230,8 +230,8 @@ func absent(client kubernetes.Interface) ([]string, error) {
 	return names, nil
 }
 
-// refused asks for every rule, resource and verb whether user has it.
-func refused(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]Rule, error) {
+// listRefusedRules asks for every rule, resource and verb whether user has it.
+func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]Rule, error) {
 	var missing []Rule
 	for _, rule := range Rules() {
 		at := rule.Namespace
@@ -270,8 +270,8 @@ func refused(ctx context.Context, client kubernetes.Interface, namespace, user s
 	return missing, nil
 }
 
-// roles are all there are.
-func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []rbacv1.ClusterRole, error) {
+// listRoles are all there are.
+func listRoles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []rbacv1.ClusterRole, error) {
 	cluster, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -283,10 +283,10 @@ func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []r
 	return namespaced.Items, cluster.Items, nil
 }
 
-// objects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are held,
-// which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by our
-// own judgement: a server of an older version has another.
-func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
+// gatherObjects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are
+// held, which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by
+// our own judgement: a server of an older version has another.
+func (f *facts) gatherObjects(ctx context.Context, client versioned.Interface) error {
 	var found law.Outdated
 	if err := inPages(func(o metav1.ListOptions) (string, error) {
 		list, err := client.KubizoneV1alpha1().DNSClasses().List(ctx, o)
@@ -385,11 +385,11 @@ func inPages(list func(metav1.ListOptions) (more string, err error)) error {
 	}
 }
 
-// ask connects to every address that may be the server's, and through kube-apiserver to every pod.
-func (f *facts) ask(ctx context.Context, client kubernetes.Interface) []answer {
+// askServers connects to every address that may be the server's, and through kube-apiserver to every pod.
+func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []answer {
 	var all []answer
-	for _, address := range f.addresses() {
-		all = append(all, direct(ctx, address))
+	for _, address := range f.serverAddresses() {
+		all = append(all, askDirect(ctx, address))
 	}
 	for _, pod := range f.pods {
 		if pod.Status.Phase != corev1.PodRunning {
@@ -407,9 +407,9 @@ func (f *facts) ask(ctx context.Context, client kubernetes.Interface) []answer {
 	return all
 }
 
-// addresses are HOST:PORT, as kube-apiserver may use them.
-func (f *facts) addresses() []string {
-	_, _, port := f.at()
+// serverAddresses are HOST:PORT, as kube-apiserver may use them.
+func (f *facts) serverAddresses() []string {
+	_, _, port := f.serviceRef()
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return []string{net.JoinHostPort(f.service.Spec.ExternalName, strconv.Itoa(int(port)))}
 	}
@@ -429,8 +429,8 @@ func (f *facts) addresses() []string {
 // isChecks: the text is what a path of health says, verbose.
 func isChecks(text string) bool { return strings.Contains(text, "[") }
 
-// direct takes whatever certificate is shown: it is what is looked at, and nothing is told to the other side.
-func direct(ctx context.Context, address string) answer {
+// askDirect takes whatever certificate is shown: it is what is looked at, and nothing is told to the other side.
+func askDirect(ctx context.Context, address string) answer {
 	a := answer{from: address, direct: true}
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
@@ -438,13 +438,13 @@ func direct(ctx context.Context, address string) answer {
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 2 * dialTime}
-	if a.readyz, a.chain, a.err = get(ctx, client, "https://"+address+"/readyz?verbose"); a.err == nil {
-		a.health, _, a.err = get(ctx, client, "https://"+address+"/healthz?verbose")
+	if a.readyz, a.chain, a.err = getPath(ctx, client, "https://"+address+"/readyz?verbose"); a.err == nil {
+		a.health, _, a.err = getPath(ctx, client, "https://"+address+"/healthz?verbose")
 	}
 	return a
 }
 
-func get(ctx context.Context, client *http.Client, url string) (said string, chain []*x509.Certificate, err error) {
+func getPath(ctx context.Context, client *http.Client, url string) (said string, chain []*x509.Certificate, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", nil, err

@@ -73,7 +73,7 @@ func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
 		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
 		return true, review, nil
 	})
-	f := gather(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone")
+	f := gatherFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone")
 	if want := []string{"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
@@ -106,7 +106,7 @@ func TestGather_saysWhatItMayNotSee(t *testing.T) {
 	registrations.PrependReactor("*", "*", refuse)
 	objects := versionedfake.NewClientset()
 	objects.PrependReactor("*", "*", refuse)
-	for _, finding := range judge(gather(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone"), now) {
+	for _, finding := range judgeFacts(gatherFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone"), now) {
 		switch finding.Check {
 		case "version", "replicas":
 		default:
@@ -122,7 +122,7 @@ func TestGather_stopsWhereNobodyAnswers(t *testing.T) {
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
-	findings := judge(gather(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
+	findings := judgeFacts(gatherFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
 	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
 		t.Errorf("%+v", findings)
 	}
@@ -166,7 +166,7 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 			t.Fatal(kv.Key, err)
 		}
 	}
-	f := gather(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone")
+	f := gatherFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone")
 	var got []string
 	for _, r := range f.outdated {
 		got = append(got, r.namespace+"/"+r.name)
@@ -179,10 +179,10 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 	if !slices.Equal(got, want) || f.objectsErr != nil {
 		t.Errorf("%v: found %s\nwant %s", f.objectsErr, got, want)
 	}
-	if finding := find(t, judge(f, now), "held"); finding.Status != Warn || !strings.Contains(finding.Message, "1 held by a mass deletion: "+holds+": annotate it so") {
+	if finding := find(t, judgeFacts(f, now), "held"); finding.Status != Warn || !strings.Contains(finding.Message, "1 held by a mass deletion: "+holds+": annotate it so") {
 		t.Errorf("S7.5: %+v", finding)
 	}
-	finding := find(t, judge(f, now), "records")
+	finding := find(t, judgeFacts(f, now), "records")
 	if finding.Status != Warn || !strings.Contains(finding.Message, " in its zone until") || !strings.Contains(finding.Message, "tenant/bad-one, in no zone: write it so") {
 		t.Errorf("%+v", finding)
 	}
@@ -209,7 +209,7 @@ func TestGather_standaloneNeedsNoInstallation(t *testing.T) {
 		}))
 		defer server.Close()
 		config := &restclient.Config{Host: server.URL}
-		findings := judge(gather(t.Context(), kubernetes.NewForConfigOrDie(config), aggregator.NewForConfigOrDie(config), versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
+		findings := judgeFacts(gatherFacts(t.Context(), kubernetes.NewForConfigOrDie(config), aggregator.NewForConfigOrDie(config), versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
 		var checks []string
 		for _, finding := range findings {
 			checks = append(checks, finding.Check)

@@ -28,17 +28,17 @@ import (
 // automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expiring is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third
+// expirySoon is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third
 // left.
-const expiring = 14 * 24 * time.Hour
+const expirySoon = 14 * 24 * time.Hour
 
 // formatCheck is what fails in /readyz of a server that the store has outgrown (pkg/cmd/apiserver).
 const formatCheck = "format"
 
 const install = "kubectl apply -k artifacts/deploy/embedded (or ha, external-etcd)"
 
-// judge says what the facts mean, in the order in which a request takes its way (D4).
-func judge(f *facts, now time.Time) []Finding {
+// judgeFacts says what the facts mean, in the order in which a request takes its way (D4).
+func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; nothing else can be checked without it")}
 	}
@@ -74,8 +74,8 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// unseen is the finding for what could not be looked at (D1).
-func unseen(check, what string, err error) Finding {
+// notChecked is the finding for what could not be looked at (D1).
+func notChecked(check, what string, err error) Finding {
 	next := "look again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
 		next = "run this as somebody who may see it"
@@ -90,7 +90,7 @@ func (f *facts) judgeVersion() Finding {
 		return fail(check, fmt.Sprintf("kube-apiserver %s does not have %s: the server waits for them before it takes a write", f.version, strings.Join(f.absent, ", ")),
 			"upgrade the cluster to a version that has them, or switch off what asks for them with --disable-admission-plugins or --enable-priority-and-fairness=false")
 	case f.absentErr != nil:
-		return unseen(check, fmt.Sprintf("what kube-apiserver %s has", f.version), f.absentErr)
+		return notChecked(check, fmt.Sprintf("what kube-apiserver %s has", f.version), f.absentErr)
 	}
 	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server watches", f.version))
 }
@@ -101,7 +101,7 @@ func (f *facts) judgeAPIService() Finding {
 	case apierrors.IsNotFound(f.registrationErr):
 		return fail(check, f.name+" is not there: kubectl knows no zones", install)
 	case f.registrationErr != nil:
-		return unseen(check, f.name, f.registrationErr)
+		return notChecked(check, f.name, f.registrationErr)
 	case f.registration.Spec.Service == nil:
 		return fail(check, f.name+" names no service: it serves a CustomResourceDefinition of an older kubizone", "follow docs/migration.md: take the label "+automanaged+" off and apply the manifest")
 	case f.registration.Labels[automanaged] != "":
@@ -109,7 +109,7 @@ func (f *facts) judgeAPIService() Finding {
 	case f.registration.Spec.InsecureSkipTLSVerify:
 		return fail(check, f.name+" has insecureSkipTLSVerify: anybody who reaches the address may be the server", "set it to false; the server writes caBundle")
 	}
-	namespace, service, port := f.at()
+	namespace, service, port := f.serviceRef()
 	return ok(check, fmt.Sprintf("%s is served by service %s/%s, port %d", f.name, namespace, service, port))
 }
 
@@ -144,12 +144,12 @@ func (f *facts) judgeAvailable() Finding {
 
 func (f *facts) judgeService() Finding {
 	const check = "service"
-	namespace, name, port := f.at()
+	namespace, name, port := f.serviceRef()
 	switch {
 	case apierrors.IsNotFound(f.serviceErr):
 		return fail(check, namespace+"/"+name+" is not there", install)
 	case f.serviceErr != nil:
-		return unseen(check, namespace+"/"+name, f.serviceErr)
+		return notChecked(check, namespace+"/"+name, f.serviceErr)
 	case f.service.Spec.Type == corev1.ServiceTypeExternalName:
 		return ok(check, fmt.Sprintf("%s/%s is %s", namespace, name, f.service.Spec.ExternalName))
 	case !slices.ContainsFunc(f.service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
@@ -161,7 +161,7 @@ func (f *facts) judgeService() Finding {
 func (f *facts) judgeEndpoints() Finding {
 	const check = "endpoints"
 	if f.slicesErr != nil {
-		return unseen(check, "endpoint slices", f.slicesErr)
+		return notChecked(check, "endpoint slices", f.slicesErr)
 	}
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ok(check, "an alias needs none")
@@ -193,9 +193,9 @@ func isReady(endpoint discoveryv1.Endpoint) bool {
 func (f *facts) judgePods() Finding {
 	const check = "pods"
 	if f.podsErr != nil {
-		return unseen(check, "pods", f.podsErr)
+		return notChecked(check, "pods", f.podsErr)
 	}
-	namespace, _, _ := f.at()
+	namespace, _, _ := f.serviceRef()
 	if len(f.pods) == 0 {
 		if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
 			return warn(check, "none: the server runs elsewhere", "see to it there")
@@ -204,7 +204,7 @@ func (f *facts) judgePods() Finding {
 	}
 	var troubles []string
 	for _, pod := range f.pods {
-		if trouble := troubleOf(pod); trouble != "" {
+		if trouble := podTrouble(pod); trouble != "" {
 			troubles = append(troubles, pod.Name+": "+trouble)
 		}
 	}
@@ -218,8 +218,8 @@ func (f *facts) judgePods() Finding {
 	return ok(check, fmt.Sprintf("%d ready", len(f.pods)))
 }
 
-// troubleOf is why a pod is not ready, the nearest cause first.
-func troubleOf(pod corev1.Pod) string {
+// podTrouble is why a pod is not ready, the nearest cause first.
+func podTrouble(pod corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 			return "has no node: " + condition.Message
@@ -259,7 +259,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	switch {
 	case now.After(last.NotAfter):
 		return fail(check, "its authority expired on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one")
-	case now.Add(expiring).After(last.NotAfter):
+	case now.Add(expirySoon).After(last.NotAfter):
 		return warn(check, "its authority expires on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one")
 	}
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), last.NotAfter.UTC().Format(time.DateOnly)))
@@ -268,7 +268,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 // judgeCertificate looks at what is served where we can connect, else at what the Secret has.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
-	namespace, service, _ := f.at()
+	namespace, service, _ := f.serviceRef()
 	host := service + "." + namespace + ".svc"
 	roots := x509.NewCertPool()
 	if f.registration != nil {
@@ -284,7 +284,7 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 				"see permissions: the server must be able to write caBundle; with certificates of your own, put their authority into caBundle and "+host+" into their names")
 			return &finding
 		}
-		if now.Add(expiring).After(chain[0].NotAfter) {
+		if now.Add(expirySoon).After(chain[0].NotAfter) {
 			finding := warn(check, "that of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly), "it should have been renewed: see the log of the server, or of cert-manager")
 			return &finding
 		}
@@ -316,7 +316,7 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	case apierrors.IsNotFound(f.secretErr):
 		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret, "if the server should make one: see pods and permissions")
 	default:
-		return unseen(check, "secret "+servingSecret, f.secretErr)
+		return notChecked(check, "secret "+servingSecret, f.secretErr)
 	}
 }
 
@@ -330,7 +330,7 @@ func (f *facts) isMember() bool {
 func (f *facts) judgePermissions() Finding {
 	const check = "permissions"
 	if f.refusedErr != nil {
-		return unseen(check, "what "+f.account+" may do", f.refusedErr)
+		return notChecked(check, "what "+f.account+" may do", f.refusedErr)
 	}
 	var texts []string
 	for _, rule := range f.refused {
@@ -355,7 +355,7 @@ func (f *facts) judgePermissions() Finding {
 func (f *facts) judgeEstablish() Finding {
 	const check = "establish"
 	if f.rolesErr != nil {
-		return unseen(check, "Roles and ClusterRoles", f.rolesErr)
+		return notChecked(check, "Roles and ClusterRoles", f.rolesErr)
 	}
 	var now, before, outdated []string
 	look := func(role string, rules []rbacv1.PolicyRule) {
@@ -391,12 +391,12 @@ func (f *facts) judgeEstablish() Finding {
 	for _, role := range f.roles {
 		look("Role "+role.Namespace+"/"+role.Name, role.Rules)
 	}
-	text := "zones/establish is given by " + list(now)
+	text := "zones/establish is given by " + listOrNone(now)
 	if len(before) > 0 {
-		text += "; all verbs on zones, which included the verb establish and no longer let anybody establish, by " + list(before)
+		text += "; all verbs on zones, which included the verb establish and no longer let anybody establish, by " + listOrNone(before)
 	}
 	if len(outdated) > 0 {
-		return warn(check, text+"; the verb establish on zones, which does not count any more, by "+list(outdated),
+		return warn(check, text+"; the verb establish on zones, which does not count any more, by "+listOrNone(outdated),
 			"give verbs: [create] on resources: [zones/establish] in its place, with the same resourceNames")
 	}
 	return ok(check, text)
@@ -406,15 +406,15 @@ func anyOf(in []string, wanted ...string) bool {
 	return slices.ContainsFunc(in, func(one string) bool { return slices.Contains(wanted, one) })
 }
 
-func list(names []string) string {
+func listOrNone(names []string) string {
 	if len(names) == 0 {
 		return "no Role"
 	}
 	return strings.Join(names, "; ")
 }
 
-// failing are the checks that do not pass in what a path of health says.
-func failing(text string) []string {
+// failingChecks are the checks that do not pass in what a path of health says.
+func failingChecks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
 		if name, failed := strings.CutPrefix(strings.TrimSpace(line), "[-]"); failed {
@@ -441,7 +441,7 @@ func (f *facts) judgeReady() Finding {
 			continue
 		}
 		answered++
-		for _, name := range failing(a.readyz) {
+		for _, name := range failingChecks(a.readyz) {
 			etcd, outgrown = etcd || strings.HasPrefix(name, "etcd"), outgrown || name == formatCheck
 			if text := a.from + ": " + name; !slices.Contains(troubles, text) {
 				troubles = append(troubles, text)
@@ -474,7 +474,7 @@ func (f *facts) judgeEtcd() Finding {
 			continue
 		}
 		answered++
-		for _, name := range failing(a.health) {
+		for _, name := range failingChecks(a.health) {
 			said[name] = append(said[name], a.from)
 		}
 	}
@@ -524,30 +524,30 @@ func (f *facts) judgeAnswer() Finding {
 	return ok(check, "kube-apiserver passes requests on and they are answered")
 }
 
-// late is how much later than its Lease says a controller may renew it: our clock is not its.
-const late = time.Minute
+// leaseSlack is how much later than its Lease says a controller may renew it: our clock is not its.
+const leaseSlack = time.Minute
 
 // judgeController says whether a controller works, by its Lease. Without one nothing is delivered, and a Zone or
 // Record whose Ready the server cannot tell alone stays Unknown (S6.7).
 func (f *facts) judgeController(now time.Time) Finding {
 	const check = "controller"
-	namespace, _, _ := f.at()
+	namespace, _, _ := f.serviceRef()
 	at := namespace + "/" + controllerLease
 	if f.leaseErr != nil && !apierrors.IsNotFound(f.leaseErr) {
-		return unseen(check, "Lease "+at, f.leaseErr)
+		return notChecked(check, "Lease "+at, f.leaseErr)
 	}
 	fault := "there is no Lease " + at + ", so no controller has worked"
 	if f.lease != nil {
 		spec := f.lease.Spec
 		holder, renewed, lasts := ptr.Deref(spec.HolderIdentity, ""), ptr.Deref(spec.RenewTime, metav1.MicroTime{}), time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second
-		if holder != "" && now.Before(renewed.Add(lasts+late)) {
+		if holder != "" && now.Before(renewed.Add(lasts+leaseSlack)) {
 			return ok(check, holder+" works: it holds Lease "+at)
 		}
 		fault = "no controller works: Lease " + at + " was renewed last at " + renewed.UTC().Format(time.RFC3339)
 	}
 	if f.classes == 0 && f.undecided == 0 {
 		if f.objectsErr != nil {
-			return unseen(check, fault+"; whether one is needed", f.objectsErr)
+			return notChecked(check, fault+"; whether one is needed", f.objectsErr)
 		}
 		return ok(check, fault+"; none is needed: there is no DNSClass, and no Zone or Record waits for one")
 	}
@@ -555,24 +555,24 @@ func (f *facts) judgeController(now time.Time) Finding {
 		"add the component artifacts/deploy/controller (docs/install.md), and see its pods: kubectl get pods -n "+namespace+" -l app.kubernetes.io/name="+controllerLease+"; one that was started with another --lease is not seen here")
 }
 
-// most Zones and Records are named.
-const most = 20
+// maxNamed Zones and Records are named.
+const maxNamed = 20
 
 // judgeHeld lists the zones that a mass deletion holds back, each with the line that lets it through (S7.5).
 func (f *facts) judgeHeld() Finding {
 	const check = "held"
 	if len(f.held) == 0 {
 		if f.objectsErr != nil {
-			return unseen(check, "all Zones", f.objectsErr)
+			return notChecked(check, "all Zones", f.objectsErr)
 		}
 		return ok(check, "no zone is held by a mass deletion")
 	}
 	var texts []string
-	for _, z := range f.held[:min(len(f.held), most)] {
+	for _, z := range f.held[:min(len(f.held), maxNamed)] {
 		texts = append(texts, fmt.Sprintf("%s/%s: %s", z.namespace, z.name, z.message))
 	}
 	more := ""
-	if n := len(f.held) - most; n > 0 {
+	if n := len(f.held) - maxNamed; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s%s", len(f.held), strings.Join(texts, "; "), more),
@@ -584,16 +584,16 @@ func (f *facts) judgeDelegations() Finding {
 	const check = "delegations"
 	if len(f.idle) == 0 {
 		if f.objectsErr != nil {
-			return unseen(check, "Delegations", f.objectsErr)
+			return notChecked(check, "Delegations", f.objectsErr)
 		}
 		return ok(check, "each is in force")
 	}
 	var texts []string
-	for _, d := range f.idle[:min(len(f.idle), most)] {
+	for _, d := range f.idle[:min(len(f.idle), maxNamed)] {
 		texts = append(texts, fmt.Sprintf("%s/%s: %s", d.namespace, d.name, d.message))
 	}
 	more := ""
-	if n := len(f.idle) - most; n > 0 {
+	if n := len(f.idle) - maxNamed; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 	return warn(check, fmt.Sprintf("%d are in force nowhere: %s%s", len(f.idle), strings.Join(texts, "; "), more),
@@ -607,7 +607,7 @@ func (f *facts) judgeRecords() Finding {
 		return fail(check, "Zones and Records cannot be listed: "+f.objectsErr.Error(), "one that cannot be read stops the lists of all: kubizone fsck names its key, and docs/operations.md, Damage, what to do with it")
 	}
 	if f.objectsErr != nil {
-		return unseen(check, "Zones and Records", f.objectsErr)
+		return notChecked(check, "Zones and Records", f.objectsErr)
 	}
 	var texts []string
 	stand := 0
@@ -623,8 +623,8 @@ func (f *facts) judgeRecords() Finding {
 		return ok(check, "none is refused that an earlier version took in")
 	}
 	more := ""
-	if n := len(texts) - most; n > 0 {
-		texts, more = texts[:most], fmt.Sprintf("; and %d more, which kubizone fsck lists", n)
+	if n := len(texts) - maxNamed; n > 0 {
+		texts, more = texts[:maxNamed], fmt.Sprintf("; and %d more, which kubizone fsck lists", n)
 	}
 	return warn(check, fmt.Sprintf("%d are refused now, %d of them in their zones: %s%s", len(f.outdated), stand, strings.Join(texts, "; "), more),
 		"their owners write them anew, and for a type by number the owner of the zone adds a rule that names it (semantics S5.9)")

@@ -91,7 +91,7 @@ func find(t *testing.T, findings []Finding, check string) Finding {
 
 func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
 	f, _ := healthy(t)
-	for _, finding := range judge(f, now) {
+	for _, finding := range judgeFacts(f, now) {
 		if finding.Status != OK || finding.Next != "" {
 			t.Errorf("%+v", finding)
 		}
@@ -232,7 +232,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, ca := healthy(t)
 			test.break_(t, f, ca)
-			findings := judge(f, now)
+			findings := judgeFacts(f, now)
 			got := find(t, findings, test.check)
 			if got.Status != test.status || !strings.Contains(got.Message, test.says) || !strings.Contains(got.Next, test.andThenNext) {
 				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.says, test.andThenNext)
@@ -254,7 +254,7 @@ func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
 	if len(f.refused) == 0 {
 		t.Fatal("no rule is about certificates")
 	}
-	if got := find(t, judge(f, now), "permissions"); got.Status != OK {
+	if got := find(t, judgeFacts(f, now), "permissions"); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
 }
@@ -263,11 +263,11 @@ func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
 func TestJudge_asksMembersAloneForTheRightsOfMembers(t *testing.T) {
 	f, _ := healthy(t)
 	f.refused = slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.Peers })
-	if got := find(t, judge(f, now), "permissions"); got.Status != OK {
+	if got := find(t, judgeFacts(f, now), "permissions"); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
 	f.pods[0].Spec.InitContainers = []corev1.Container{{Args: []string{"peer-certificate"}}}
-	if got := find(t, judge(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-etcd-peer") {
+	if got := find(t, judgeFacts(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-etcd-peer") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -277,10 +277,10 @@ func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 	bad := []Finding{ok("a", "fine"), warn("b", "hm", "look"), fail("c", "broken", "mend")}
 	for _, form := range []string{"text", "json"} {
 		var out bytes.Buffer
-		if err := write(&out, bad, form); !errors.Is(err, ErrFailed) {
+		if err := writeFindings(&out, bad, form); !errors.Is(err, ErrFailed) {
 			t.Errorf("%s: %v", form, err)
 		}
-		if err := write(&bytes.Buffer{}, bad[:2], form); err != nil {
+		if err := writeFindings(&bytes.Buffer{}, bad[:2], form); err != nil {
 			t.Errorf("%s: %v", form, err)
 		}
 		if form == "text" {
@@ -323,14 +323,14 @@ func TestJudge_listsWhoMayEstablish(t *testing.T) {
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "one"}, Rules: rule("kubi.zone", "zones/establish", "create", "a.example", "b.example")},
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "team-b", Name: "zones"}, Rules: rule("kubi.zone", "zones", "*")},
 	}
-	got := find(t, judge(f, now), "establish")
+	got := find(t, judgeFacts(f, now), "establish")
 	want := Finding{Check: "establish", Status: OK, Message: "zones/establish is given by ClusterRole cluster-admin (every name); Role team-a/one (a.example, b.example); " +
 		"all verbs on zones, which included the verb establish and no longer let anybody establish, by Role team-b/zones"}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	f.roles = append(f.roles, rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "team-c", Name: "old"}, Rules: rule("kubi.zone", "zones", "establish", "c.example")})
-	if got := find(t, judge(f, now), "establish"); got.Status != Warn || !strings.Contains(got.Message, "Role team-c/old") || !strings.Contains(got.Next, "zones/establish") {
+	if got := find(t, judgeFacts(f, now), "establish"); got.Status != Warn || !strings.Contains(got.Message, "Role team-c/old") || !strings.Contains(got.Next, "zones/establish") {
 		t.Errorf("a Role with the old verb: %+v", got)
 	}
 }

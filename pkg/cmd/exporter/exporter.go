@@ -116,7 +116,7 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 		objects = append(objects, record)
 	}
 	buffered := bufio.NewWriter(out)
-	if err := o.write(buffered, objects); err != nil {
+	if err := o.writeFile(buffered, objects); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -182,7 +182,7 @@ func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
 	return kept
 }
 
-func (o *Options) write(out *bufio.Writer, objects []any) error {
+func (o *Options) writeFile(out *bufio.Writer, objects []any) error {
 	for i, object := range objects {
 		content, err := load.AsWritten(object)
 		if err != nil {

@@ -133,7 +133,7 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	zoneFile := func(s source) bool { return !s.manifest }
 	switch {
 	case slices.ContainsFunc(c.sources, zoneFile):
-		c.target, err = o.target(namespace)
+		c.target, err = o.parseTarget(namespace)
 		fault(err)
 		if o.FromCRD {
 			fault(errors.New("--from-crd goes with manifests, and a zone file is none: import one after the other"))
@@ -184,9 +184,9 @@ func (o *Options) sourcesOf(argument string) ([]source, error) {
 	return found, err
 }
 
-// target finds the namespaces: that of the Zone is the one before the slash, that of the records the one of -n; each is
-// the other's where only one is given, and the context's where none is.
-func (o *Options) target(namespace string) (load.Target, error) {
+// parseTarget finds the namespaces: that of the Zone is the one before the slash, that of the records the one of -n;
+// each is the other's where only one is given, and the context's where none is.
+func (o *Options) parseTarget(namespace string) (load.Target, error) {
 	if o.Zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
 	}

@@ -31,7 +31,7 @@ func (o *Options) CompleteZone(command *cobra.Command) error {
 		if len(arguments) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return o.zones(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+		return o.completeNames(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 	}
 	return o.completeNamespace(command)
 }
@@ -40,7 +40,7 @@ func (o *Options) CompleteZone(command *cobra.Command) error {
 // nothing else is said of them.
 func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
 	if err := command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return o.zones(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+		return o.completeNames(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 	}); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
 func (o *Options) completeNamespace(command *cobra.Command) error {
 	return command.RegisterFlagCompletionFunc(clientcmd.FlagNamespace, func(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var namespaces []string
-		for _, zone := range o.list(command.Context(), metav1.NamespaceAll) {
+		for _, zone := range o.listZones(command.Context(), metav1.NamespaceAll) {
 			namespaces = append(namespaces, zone.Namespace)
 		}
 		slices.Sort(namespaces)
@@ -58,8 +58,8 @@ func (o *Options) completeNamespace(command *cobra.Command) error {
 	})
 }
 
-// zones are names in the namespace of Client, or NAMESPACE/NAME where what is typed has a slash.
-func (o *Options) zones(ctx context.Context, typed string) (names []string) {
+// completeNames are names in the namespace of Client, or NAMESPACE/NAME where what is typed has a slash.
+func (o *Options) completeNames(ctx context.Context, typed string) (names []string) {
 	_, namespace, err := o.Client()
 	if err != nil {
 		return nil
@@ -68,7 +68,7 @@ func (o *Options) zones(ctx context.Context, typed string) (names []string) {
 	if qualified {
 		namespace = before
 	}
-	for _, zone := range o.list(ctx, namespace) {
+	for _, zone := range o.listZones(ctx, namespace) {
 		if qualified {
 			zone.Name = zone.Namespace + "/" + zone.Name
 		}
@@ -77,8 +77,8 @@ func (o *Options) zones(ctx context.Context, typed string) (names []string) {
 	return names
 }
 
-// list are the metadata of the zones of a namespace.
-func (o *Options) list(ctx context.Context, namespace string) (zones []metav1.ObjectMeta) {
+// listZones are the metadata of the zones of a namespace.
+func (o *Options) listZones(ctx context.Context, namespace string) (zones []metav1.ObjectMeta) {
 	config, _, err := o.Client()
 	if err != nil {
 		return nil
