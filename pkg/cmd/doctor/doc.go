@@ -8,7 +8,7 @@
 //	D1. It changes nothing. What it may not see is a WARN that says so, never an OK.
 //	D2. Every finding that is not OK has a next step.
 //	D3. FAIL is exit code 1, and 2 where kube-apiserver could not be asked; WARN is none.
-//	D4. Judging is a function of what was gathered: gather.go asks, judge.go decides and asks nobody.
+//	D4. Judging is a function of what was collected: collect.go asks the servers, judge.go decides and asks none.
 //
 // It does not know zones or records; what is stored is checked by kubizone fsck.
 //

@@ -130,7 +130,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	seen := gatherFacts(ctx, client, registrations, objects, o.APIService)
+	seen := collectFacts(ctx, client, registrations, objects, o.APIService)
 	if err := writeFindings(out, judgeFacts(seen, time.Now()), o.Output); err == nil || seen.versionErr == nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func openDoor(t *testing.T, views Views, change func(*Config)) *door {
 	t.Helper()
 	d := &door{zone: exampleZone(7)}
 	config := Config{
-		Views: views, Patience: 50 * time.Millisecond,
+		Views: views, ViewTimeout: 50 * time.Millisecond,
 		Authorizer: authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 			if a.GetUser().GetName() == "admin" {
 				return authorizer.DecisionAllow, "", nil
@@ -356,7 +356,7 @@ func TestEntries_refused(t *testing.T) {
 
 func TestEntries_concurrencyIsBounded(t *testing.T) {
 	views := &held{block: true}
-	d := openDoor(t, views, func(c *Config) { c.Streams, c.Patience = 1, time.Minute })
+	d := openDoor(t, views, func(c *Config) { c.Streams, c.ViewTimeout = 1, time.Minute })
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil)
 	if err != nil {

@@ -56,8 +56,8 @@ type Config struct {
 	Streams int
 	// Stopping ends watches of changes, so that a server that stops need not wait for those who watch. Optional.
 	Stopping context.Context
-	// Patience is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
-	Patience time.Duration
+	// ViewTimeout is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
+	ViewTimeout time.Duration
 }
 
 // Storage is the REST storage of Zones, by resource name.

@@ -44,7 +44,7 @@ type streams struct {
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
 	s := &streams{
 		getZone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
-		viewTimeout: config.Patience, readSlots: newSlots(defaultStreams),
+		viewTimeout: config.ViewTimeout, readSlots: newSlots(defaultStreams),
 		watchSlots: newSlots(defaultWatches), stopping: config.Stopping, stall: stall,
 	}
 	if s.stopping == nil {

@@ -151,7 +151,7 @@ func askServer(ctx context.Context, client kubernetes.Interface) answer {
 	return a
 }
 
-func gatherFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
+func collectFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
 	f := &facts{name: name}
 	if info, err := client.Discovery().ServerVersion(); err != nil {
 		f.versionErr = err
@@ -161,7 +161,7 @@ func gatherFacts(ctx context.Context, client kubernetes.Interface, registrations
 	}
 	if f.standalone() {
 		f.answers = []answer{askServer(ctx, client)}
-		f.objectsErr = f.gatherObjects(ctx, objects)
+		f.objectsErr = f.collectObjects(ctx, objects)
 		return f // there is no cluster around it
 	}
 	f.absent, f.absentErr = listAbsentResources(client)
@@ -204,7 +204,7 @@ func gatherFacts(ctx context.Context, client kubernetes.Interface, registrations
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
 	}
-	f.objectsErr = f.gatherObjects(ctx, objects) // last: of many Records it takes what time is left
+	f.objectsErr = f.collectObjects(ctx, objects) // last: of many Records it takes what time is left
 	return f
 }
 
@@ -283,10 +283,10 @@ func listRoles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role,
 	return namespaced.Items, cluster.Items, nil
 }
 
-// gatherObjects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are
+// collectObjects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are
 // held, which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by
 // our own judgement: a server of an older version has another.
-func (f *facts) gatherObjects(ctx context.Context, client versioned.Interface) error {
+func (f *facts) collectObjects(ctx context.Context, client versioned.Interface) error {
 	var found law.Outdated
 	if err := inPages(func(o metav1.ListOptions) (string, error) {
 		list, err := client.KubizoneV1alpha1().DNSClasses().List(ctx, o)

@@ -64,7 +64,7 @@ func server(t *testing.T, answer string) (client *fake.Clientset, registrations 
 	return client, registrations, at
 }
 
-func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
+func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	client, registrations, at := server(t, readyz)
 	var asked []string
 	client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -73,7 +73,7 @@ func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
 		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
 		return true, review, nil
 	})
-	f := gatherFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone")
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone")
 	if want := []string{"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
@@ -94,7 +94,7 @@ func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
 }
 
 // D1: somebody without rights learns that, and no OK about what could not be seen.
-func TestGather_saysWhatItMayNotSee(t *testing.T) {
+func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 	client, registrations, _ := server(t, readyz)
 	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }
 	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -106,7 +106,7 @@ func TestGather_saysWhatItMayNotSee(t *testing.T) {
 	registrations.PrependReactor("*", "*", refuse)
 	objects := versionedfake.NewClientset()
 	objects.PrependReactor("*", "*", refuse)
-	for _, finding := range judgeFacts(gatherFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone"), now) {
+	for _, finding := range judgeFacts(collectFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone"), now) {
 		switch finding.Check {
 		case "version", "replicas":
 		default:
@@ -117,12 +117,12 @@ func TestGather_saysWhatItMayNotSee(t *testing.T) {
 	}
 }
 
-func TestGather_stopsWhereNobodyAnswers(t *testing.T) {
+func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 	client, registrations, _ := server(t, readyz)
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
-	findings := judgeFacts(gatherFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
+	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
 	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
 		t.Errorf("%+v", findings)
 	}
@@ -130,7 +130,7 @@ func TestGather_stopsWhereNobodyAnswers(t *testing.T) {
 
 // S5.9: doctor lists the Records that are refused since an upgrade, before and after their zones have released them,
 // also beside a server of the earlier version.
-func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
+func TestCollect_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 	const released = "bad-one"
 	client, registrations, _ := server(t, readyz)
 	objects := versionedfake.NewClientset()
@@ -166,7 +166,7 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 			t.Fatal(kv.Key, err)
 		}
 	}
-	f := gatherFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone")
+	f := collectFacts(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone")
 	var got []string
 	for _, r := range f.outdated {
 		got = append(got, r.namespace+"/"+r.name)
@@ -189,7 +189,7 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 }
 
 // A standalone server is no installation with everything missing.
-func TestGather_standaloneNeedsNoInstallation(t *testing.T) {
+func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	for _, test := range []struct {
 		readyz string
 		status Status
@@ -209,7 +209,7 @@ func TestGather_standaloneNeedsNoInstallation(t *testing.T) {
 		}))
 		defer server.Close()
 		config := &restclient.Config{Host: server.URL}
-		findings := judgeFacts(gatherFacts(t.Context(), kubernetes.NewForConfigOrDie(config), aggregator.NewForConfigOrDie(config), versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
+		findings := judgeFacts(collectFacts(t.Context(), kubernetes.NewForConfigOrDie(config), aggregator.NewForConfigOrDie(config), versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
 		var checks []string
 		for _, finding := range findings {
 			checks = append(checks, finding.Check)
