@@ -44,7 +44,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
-	"kubi.zone/kubizone/pkg/cmd/webhookserver"
 )
 
 // New is the root command. Nothing is shared between two of them but the log.
@@ -86,7 +85,6 @@ changes a record, and secondaries are told within a second.`,
 		peercert.NewCommand(),
 		controller.NewCommand(),
 		doctor.NewCommand(),
-		webhookserver.NewCommand(),
 		versionCommand(),
 	}...)
 	explainUsageErrors(root)

@@ -112,7 +112,11 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runBeside(t, c.kubizone, "webhook-server", "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
+	webhookServer, err := rig.WebhookServer(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runBeside(t, webhookServer, "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
 	stands := func(text string) func() bool {
 		return func() bool {
 			now, err := os.ReadFile(file)

@@ -77,7 +77,11 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := run(t, "webhook-server", "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
+	path, err := rig.WebhookServer(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := runProgram(t, path, "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
 		"--tsig-key-file", write("backend.key", fmt.Sprintf("key \"backend.example\" {\n\talgorithm hmac-sha256;\n\tsecret \"%s\";\n};\n", encoded("backend"))), "-v=6")
 
 	w := start(t, "-v=6", "--allow-inline-secrets", "--secrets-dir", filepath.Join(dir, "secrets"), "--record-retry-base-delay", "1s", "--class-health-check-interval", "2s")

@@ -80,7 +80,12 @@ func (p *program) said() string {
 
 func run(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{cmd: exec.Command(kubizone, args...), done: make(chan struct{})}
+	return runProgram(t, kubizone, args...)
+}
+
+func runProgram(t *testing.T, path string, args ...string) *program {
+	t.Helper()
+	p := &program{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	// What is killed must not leave its server behind.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -95,7 +100,7 @@ func run(t *testing.T, args ...string) *program {
 		p.stop()
 		if t.Failed() {
 			said := p.said()
-			t.Logf("kubizone %s said:\n%s", args[0], said[max(0, len(said)-20_000):])
+			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], said[max(0, len(said)-20_000):])
 		}
 	})
 	return p

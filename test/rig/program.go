@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"syscall"
 )
@@ -20,6 +21,16 @@ const Programs = "KUBIZONE_BIN"
 // into dir where packages share none. With the build tag faultpoints it fails where it is told to; tag is that or
 // empty.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
+	return buildProgram(ctx, dir, "cmd/kubizone", tag)
+}
+
+// WebhookServer is the path of the reference server of the webhook protocol, built as Kubizone builds.
+func WebhookServer(ctx context.Context, dir string) (string, error) {
+	return buildProgram(ctx, dir, "webhook-server", "")
+}
+
+// buildProgram builds the program of a directory of this module, where it is not built yet.
+func buildProgram(ctx context.Context, dir, source, tag string) (string, error) {
 	if shared := os.Getenv(Programs); shared != "" {
 		dir = shared
 	}
@@ -31,14 +42,14 @@ func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	program := filepath.Join(dir, "kubizone"+tag)
+	program := filepath.Join(dir, path.Base(source)+tag)
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-tags", tag, "-o", program+".new", "kubi.zone/kubizone/cmd/kubizone")
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-tags", tag, "-o", program+".new", "kubi.zone/kubizone/"+source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=400") // what is shipped, linked with room for the linker
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build kubizone: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", source, err, out)
 	}
 	return program, os.Rename(program+".new", program)
 }

@@ -57,6 +57,7 @@ func Testament() { _ = "@2.6" }
 		"pkg/other/testdata/b.txt": {Data: []byte("# " + sentence("2.4") + ": nothing runs this\n")},
 		"test/none.go":             {Data: []byte("package none // " + sentence("2.8"))},
 		"cmd/none.go":              {Data: []byte("package none")},
+		"webhook-server/none.go":   {Data: []byte("package none")},
 	}
 	table, err := readTable(root)
 	if err != nil {

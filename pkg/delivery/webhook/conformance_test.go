@@ -23,9 +23,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
-	"kubi.zone/kubizone/pkg/webhookserver"
-	"kubi.zone/kubizone/pkg/webhookserver/masterfile"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/webhook-server/masterfile"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 const secret = "a secret of both ends"
@@ -67,7 +67,7 @@ func (f *files) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset
 	for i, set := range sets {
 		switch backend := f.of(zone); {
 		case backend == nil:
-			results[i] = webhookserver.UnknownZone(zone)
+			results[i] = server.UnknownZone(zone)
 		case strings.HasPrefix(set.Name.String(), "poison."):
 			results[i] = protocol.Refuse(protocol.CodeInvalidRecord, "no poison here")
 		default:
@@ -81,7 +81,7 @@ func (f *files) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (
 	if backend := f.of(zone); backend != nil {
 		return backend.Read(ctx, zone, owner, t)
 	}
-	return protocol.RRset{}, webhookserver.UnknownZone(zone)
+	return protocol.RRset{}, server.UnknownZone(zone)
 }
 
 func (f *files) Health(context.Context) error { return nil }
@@ -149,7 +149,7 @@ func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			handler, err := webhookserver.New(webhookserver.Config{
+			handler, err := server.New(server.Config{
 				Backend: backend, Algorithm: protocol.SHA256, BasePath: "/dns/v1",
 				Secrets: func() ([][]byte, error) { return [][]byte{[]byte(secret)}, nil },
 			})
@@ -200,7 +200,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 		extended := algorithm == protocol.SHA256
 		t.Run(fmt.Sprintf("%s extended %v", algorithm, extended), func(t *testing.T) {
 			backend := &files{dir: t.TempDir(), zones: map[name.Name]*masterfile.Backend{}}
-			handler, err := webhookserver.New(webhookserver.Config{
+			handler, err := server.New(server.Config{
 				Backend: backend, Algorithm: algorithm, BasePath: "/dns/v1",
 				Secrets: func() ([][]byte, error) { return [][]byte{[]byte(secret)}, nil },
 			})

@@ -38,8 +38,8 @@ var (
 	updateKey   = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
-// kubizone is the program.
-var kubizone string
+// The programs.
+var kubizone, webhookServer string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "kubizone-held-")
@@ -49,7 +49,10 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(dir)
-		if kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
+		if kubizone, err = rig.Kubizone(context.Background(), dir, ""); err == nil {
+			webhookServer, err = rig.WebhookServer(context.Background(), dir)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -58,23 +61,24 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program is a kubizone that can be killed and started again with the same flags.
+// program is one that can be killed and started again with the same flags.
 type program struct {
 	*testing.T
+	path  string
 	args  []string
 	ready *regexp.Regexp
 	*rig.Process
 }
 
-func run(t *testing.T, ready string, args ...string) *program {
+func run(t *testing.T, ready, path string, args ...string) *program {
 	t.Helper()
-	p := &program{T: t, args: args, ready: regexp.MustCompile(`(?m)` + ready)}
+	p := &program{T: t, path: path, args: args, ready: regexp.MustCompile(`(?m)` + ready)}
 	p.start()
 	t.Cleanup(func() {
 		p.End()
 		if t.Failed() {
 			said := p.Process.Log()
-			t.Logf("kubizone %s said:\n%s", args[0], said[max(0, len(said)-10_000):])
+			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], said[max(0, len(said)-10_000):])
 		}
 	})
 	return p
@@ -83,13 +87,13 @@ func run(t *testing.T, ready string, args ...string) *program {
 func (p *program) start() {
 	p.Helper()
 	var err error
-	if p.Process, err = rig.StartProcess(nil, p.TempDir(), kubizone, p.args...); err != nil {
+	if p.Process, err = rig.StartProcess(nil, p.TempDir(), p.path, p.args...); err != nil {
 		p.Fatal(err)
 	}
-	eventually(p.T, "kubizone "+p.args[0]+" is ready", func() string {
+	eventually(p.T, filepath.Base(p.path)+" "+p.args[0]+" is ready", func() string {
 		select {
 		case <-p.Ended():
-			p.Fatalf("kubizone %s ended: %v\n%s", p.args[0], p.Err(), p.Process.Log())
+			p.Fatalf("%s %s ended: %v\n%s", p.path, p.args[0], p.Err(), p.Process.Log())
 		default:
 		}
 		if p.ready.MatchString(p.Process.Log()) {
@@ -266,10 +270,10 @@ func start(t *testing.T) *world {
 	w.ofKnot = []rig.SecondaryZone{{Zone: "example.org.", Primary: w.second.at, Key: transferKey.Name}}
 
 	hook := w.port()
-	run(t, `^ready`, "webhook-server", "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.write("update.key", updateKey.Statement()))
-	w.up = run(t, `^ready`, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.port().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets, "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s")
+	run(t, `^ready`, webhookServer, "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.write("update.key", updateKey.Statement()))
+	w.up = run(t, `^ready`, kubizone, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.port().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets, "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s")
 	for i, at := range []netip.AddrPort{w.first.at, w.second.at} {
-		w.primaries[i] = run(t, `^ready: DNS on`, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
+		w.primaries[i] = run(t, `^ready: DNS on`, kubizone, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", w.kubeconfig)
 	if err != nil {

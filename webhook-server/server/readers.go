@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package server
 
 import (
 	"container/list"
@@ -32,8 +32,8 @@ func newReaders(most, share int) *readers {
 	return &readers{most: most, share: share, order: list.New(), client: map[netip.Prefix]int{}, freed: make(chan struct{})}
 }
 
-// clientOf is zero for an address that is none: all such share.
-func clientOf(remote string) netip.Prefix {
+// findClient is zero for an address that is none: all such share.
+func findClient(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}
@@ -46,12 +46,12 @@ func clientOf(remote string) netip.Prefix {
 	return client
 }
 
-// take waits while the client has its share, and is nil when ctx ends first. cut may be called until leave, and may
+// takePlace waits while the client has its share, and is nil when ctx ends first. cut may be called until leave, and may
 // not block.
-func (r *readers) take(ctx context.Context, remote string, cut func()) *reader {
-	client := clientOf(remote)
+func (r *readers) takePlace(ctx context.Context, remote string, cut func()) *reader {
+	client := findClient(remote)
 	for {
-		one, freed := r.try(client, cut)
+		one, freed := r.tryPlace(client, cut)
 		if one != nil {
 			return one
 		}
@@ -63,7 +63,7 @@ func (r *readers) take(ctx context.Context, remote string, cut func()) *reader {
 	}
 }
 
-func (r *readers) try(client netip.Prefix, cut func()) (one *reader, freed <-chan struct{}) {
+func (r *readers) tryPlace(client netip.Prefix, cut func()) (one *reader, freed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.client[client] >= r.share {
@@ -71,7 +71,7 @@ func (r *readers) try(client netip.Prefix, cut func()) (one *reader, freed <-cha
 	}
 	if r.order.Len() >= r.most {
 		oldest := r.order.Front().Value.(*reader)
-		r.remove(oldest)
+		r.removePlace(oldest)
 		oldest.cut()
 	}
 	one = &reader{client: client, cut: cut}
@@ -80,16 +80,16 @@ func (r *readers) try(client netip.Prefix, cut func()) (one *reader, freed <-cha
 	return one, nil
 }
 
-func (r *readers) leave(one *reader) {
+func (r *readers) leavePlace(one *reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.at != nil {
-		r.remove(one)
+		r.removePlace(one)
 	}
 }
 
-// remove is called with mu held.
-func (r *readers) remove(one *reader) {
+// removePlace is called with mu held.
+func (r *readers) removePlace(one *reader) {
 	r.order.Remove(one.at)
 	one.at = nil
 	if r.client[one.client]--; r.client[one.client] == 0 {

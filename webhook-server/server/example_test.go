@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver_test
+package server_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/webhookserver"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 // Account is where records go: put the calls of a provider's API in place of the map.
@@ -34,7 +34,7 @@ func (a *Account) Apply(_ context.Context, zone name.Name, sets []protocol.RRset
 	for i, set := range sets {
 		switch {
 		case zone != a.zone:
-			results[i] = webhookserver.UnknownZone(zone)
+			results[i] = server.UnknownZone(zone)
 		case len(set.Data) == 0:
 			delete(a.records, at(set.Name, set.Type))
 		case set.TTL < 60:
@@ -51,7 +51,7 @@ func (a *Account) Read(_ context.Context, zone, owner name.Name, t rdata.Type) (
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if zone != a.zone {
-		return protocol.RRset{}, webhookserver.UnknownZone(zone)
+		return protocol.RRset{}, server.UnknownZone(zone)
 	}
 	return a.records[at(owner, t)], nil
 }
@@ -63,7 +63,7 @@ func (a *Account) Health(context.Context) error { return nil }
 // delivers a zone to one.
 func Example() {
 	account := &Account{zone: name.MustParse("example.com."), records: map[string]protocol.RRset{}}
-	handler, err := webhookserver.New(webhookserver.Config{
+	handler, err := server.New(server.Config{
 		Backend: account, Algorithm: protocol.SHA256,
 		Secrets: func() ([][]byte, error) { return [][]byte{[]byte("shared")}, nil },
 	})

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhookserver is the server half of the webhook protocol, before a Backend that knows where records go. It is
-// what others can build their server on, and what they can hold a server in another language against.
+// Package server is the server half of the webhook protocol, before a Backend that writes the records. Servers in Go
+// can be built on it; servers in other languages can be compared with it.
 //
 // It promises: (1) a Backend is asked for nothing that was not signed with the shared secret, within five minutes, with
 // a nonce that was not seen before; what cannot be remembered is refused, not let through; (2) nothing about a
@@ -11,7 +11,7 @@
 // (5) a request without a seal in its headers costs no place, one whose body is held back none that others wait for
 // long, and only a signed request takes one of those in which the Backend is asked (attack 79).
 //
-// It does not know DNS servers: those are packages below it, each a Backend.
+// It does not know DNS servers: the packages beside it do, each with a Backend.
 //
 // Read backend.go, then handler.go, verify.go and shared.go.
-package webhookserver
+package server

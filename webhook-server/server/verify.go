@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package server
 
 import (
 	"crypto/hmac"
@@ -27,9 +27,9 @@ type seal struct {
 	given        []byte
 }
 
-// sealOf reads the headers. It needs neither the body nor the secret, so what it refuses is refused first.
-func (s *server) sealOf(request *http.Request) (seal, *protocol.Error) {
-	now := s.config.Now()
+// readSeal reads the headers. It needs neither the body nor the secret, so what it refuses is refused first.
+func (h *handler) readSeal(request *http.Request) (seal, *protocol.Error) {
+	now := h.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce), request.Header.Get(protocol.HeaderSignature)
 	if stamp == "" || nonce == "" || signature == "" {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "the request is not signed: %s, %s and %s are needed", protocol.HeaderTimestamp, protocol.HeaderNonce, protocol.HeaderSignature)
@@ -47,15 +47,15 @@ func (s *server) sealOf(request *http.Request) (seal, *protocol.Error) {
 	}
 	// Nonces do not outlive the process. So that a restart makes no room for replays, what was signed before it is
 	// stale; timestamps have whole seconds.
-	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(s.since) {
+	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
 	return seal{stamp, nonce, at, given}, nil
 }
 
-// verify says why a request is not answered; nil: it is signed with the secret, and new.
-func (s *server) verify(request *http.Request, of seal, body []byte) (*protocol.Error, error) {
-	secrets, err := s.config.Secrets()
+// verifySeal says why a request is not answered; nil: it is signed with the secret, and new.
+func (h *handler) verifySeal(request *http.Request, of seal, body []byte) (*protocol.Error, error) {
+	secrets, err := h.config.Secrets()
 	if err != nil {
 		return nil, fmt.Errorf("secret: %w", err)
 	}
@@ -63,19 +63,19 @@ func (s *server) verify(request *http.Request, of seal, body []byte) (*protocol.
 	right, asked := false, false
 	for _, secret := range secrets {
 		if len(secret) == 0 {
-			continue // Anybody could sign with it.
+			continue // Every client could sign with it.
 		}
 		asked = true
-		right = hmac.Equal(signed.MAC(s.config.Algorithm, secret), of.given) || right
+		right = hmac.Equal(signed.MAC(h.config.Algorithm, secret), of.given) || right
 	}
 	if !asked {
-		return nil, fmt.Errorf("secret: is empty; nobody is let in without one")
+		return nil, fmt.Errorf("a shared secret is empty; write the one that the clients have into its file")
 	}
 	if !right {
 		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret"), nil
 	}
-	// Last, so that only who has the secret takes up room.
-	return s.nonces.use(of.nonce, of.at.Add(protocol.Window), s.config.Now()), nil
+	// Last, so that only a client that has the secret takes up room.
+	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now()), nil
 }
 
 // nonces are those seen, each until its timestamp is stale. Hashes are kept: one weighs the same whatever was sent.
@@ -87,7 +87,7 @@ type nonces struct {
 	swept time.Time
 }
 
-func (n *nonces) use(nonce string, until, now time.Time) *protocol.Error {
+func (n *nonces) useNonce(nonce string, until, now time.Time) *protocol.Error {
 	key := sha256.Sum256([]byte(nonce))
 	n.mu.Lock()
 	defer n.mu.Unlock()

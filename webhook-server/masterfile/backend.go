@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/webhookserver"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 // Config of a Backend.
@@ -35,7 +35,7 @@ type Config struct {
 // commandTimeout bounds Check and Reload.
 const commandTimeout = 30 * time.Second
 
-// Backend is a webhookserver.Backend.
+// Backend is a server.Backend.
 type Backend struct {
 	config Config
 	zones  map[name.Name]*zone
@@ -50,7 +50,7 @@ type zone struct {
 	loaded bool
 }
 
-var _ webhookserver.Backend = (*Backend)(nil)
+var _ server.Backend = (*Backend)(nil)
 
 // New makes a Backend of files that are there.
 func New(config Config) (*Backend, error) {
@@ -64,7 +64,7 @@ func New(config Config) (*Backend, error) {
 		}
 		z := &zone{name: zoneName, path: real}
 		if err == nil {
-			_, err = z.read()
+			_, err = z.readFile()
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("zone %s: %w", zoneName, err))
@@ -77,12 +77,12 @@ func New(config Config) (*Backend, error) {
 	return b, errors.Join(wrong...)
 }
 
-func (z *zone) read() (content, error) {
+func (z *zone) readFile() (content, error) {
 	text, err := os.ReadFile(z.path)
 	if err != nil {
 		return content{}, err
 	}
-	c, err := parse(z.name, text)
+	c, err := parseContent(z.name, text)
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", z.path, err)
 	}
@@ -96,13 +96,13 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	z, ok := b.zones[zoneName]
 	if !ok {
 		for i := range results {
-			results[i] = webhookserver.UnknownZone(zoneName)
+			results[i] = server.UnknownZone(zoneName)
 		}
 		return results
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if err := b.apply(ctx, z, sets, results); err != nil {
+	if err := b.applySets(ctx, z, sets, results); err != nil {
 		for i := range results {
 			if results[i] == nil {
 				results[i] = err
@@ -112,32 +112,32 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	return results
 }
 
-// apply returns an error for all that have none in results.
-func (b *Backend) apply(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
-	was, err := z.read()
+// applySets returns an error for all that have none in results.
+func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
+	was, err := z.readFile()
 	if err != nil {
 		return err
 	}
 	s := &sieve{b: b, z: z, sets: sets, results: results, taken: was}
-	if s.next, err = was.next(); err != nil {
+	if s.next, err = was.withNextSerial(); err != nil {
 		return fmt.Errorf("%s: %w", z.path, err)
 	}
-	defer s.drop()
+	defer s.dropFile()
 	which := make([]int, len(sets))
 	for i := range sets {
 		which[i] = i
 	}
-	refused, err := s.sift(ctx, which)
+	refused, err := s.siftSets(ctx, which)
 	// What was refused may have waited for what was taken after it: a mail exchanger for its address.
 	for err == nil && len(refused) > 0 && s.file != "" {
 		before := len(refused)
-		if refused, err = s.sift(ctx, refused); len(refused) == before {
+		if refused, err = s.siftSets(ctx, refused); len(refused) == before {
 			break
 		}
 	}
 	if err == nil && len(refused) > 0 && s.file == "" {
 		// Nothing says yet that it is their fault.
-		if fault := b.check(ctx, z, was); fault != nil {
+		if fault := b.checkContent(ctx, z, was); fault != nil {
 			for _, i := range refused {
 				results[i] = fmt.Errorf("the file as it is, before any change: %w", fault)
 			}
@@ -147,13 +147,13 @@ func (b *Backend) apply(ctx context.Context, z *zone, sets []protocol.RRset, res
 		return err
 	}
 	if s.file != "" {
-		if err := s.put(); err != nil {
+		if err := s.replaceFile(); err != nil {
 			return err
 		}
 		z.loaded = false
 	}
 	if !z.loaded && slices.Contains(results, nil) {
-		if err := b.reload(ctx, z); err != nil {
+		if err := b.reloadZone(ctx, z); err != nil {
 			return err
 		}
 		z.loaded = true
@@ -173,14 +173,14 @@ type sieve struct {
 	file        string
 }
 
-// sift takes all of which that pass together, and of the others each half. It returns those that do not pass alone,
+// siftSets takes all of which that pass together, and of the others each half. It returns those that do not pass alone,
 // which have their errors in results, as those have that cannot be in the zone at all.
-func (s *sieve) sift(ctx context.Context, which []int) (refused []int, err error) {
+func (s *sieve) siftSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int
 	for _, i := range which {
 		var differs bool
-		if c, differs, s.results[i] = c.with(s.sets[i]); s.results[i] == nil {
+		if c, differs, s.results[i] = c.withRRset(s.sets[i]); s.results[i] == nil {
 			good, changed = append(good, i), changed || differs
 		}
 	}
@@ -188,11 +188,11 @@ func (s *sieve) sift(ctx context.Context, which []int) (refused []int, err error
 		return nil, nil
 	}
 	c.soa = s.next.soa
-	file, err := s.b.stage(ctx, s.z, c)
+	file, err := s.b.stageFile(ctx, s.z, c)
 	var fault *checkError
 	switch {
 	case err == nil:
-		s.drop()
+		s.dropFile()
 		s.taken, s.file = c, file
 		return nil, nil
 	case !errors.As(err, &fault):
@@ -201,23 +201,23 @@ func (s *sieve) sift(ctx context.Context, which []int) (refused []int, err error
 		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
 		return good, nil
 	}
-	first, err := s.sift(ctx, good[:len(good)/2])
+	first, err := s.siftSets(ctx, good[:len(good)/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.sift(ctx, good[len(good)/2:])
+	second, err := s.siftSets(ctx, good[len(good)/2:])
 	return append(first, second...), err
 }
 
-func (s *sieve) drop() {
+func (s *sieve) dropFile() {
 	if s.file != "" {
 		os.Remove(s.file)
 		s.file = ""
 	}
 }
 
-// put has the file take the place of the zone's.
-func (s *sieve) put() error {
+// replaceFile has the file take the place of the zone's.
+func (s *sieve) replaceFile() error {
 	if err := os.Rename(s.file, s.z.path); err != nil {
 		return err
 	}
@@ -233,17 +233,17 @@ func (s *sieve) put() error {
 // checkError: the file as a whole would not load.
 type checkError struct{ error }
 
-func (b *Backend) check(ctx context.Context, z *zone, c content) error {
-	file, err := b.stage(ctx, z, c)
+func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {
+	file, err := b.stageFile(ctx, z, c)
 	if err == nil {
 		os.Remove(file)
 	}
 	return err
 }
 
-// stage writes a file beside the zone's that the check passes, and returns its path.
-func (b *Backend) stage(ctx context.Context, z *zone, c content) (path string, err error) {
-	text, err := c.write()
+// stageFile writes a file beside the zone's that the check passes, and returns its path.
+func (b *Backend) stageFile(ctx context.Context, z *zone, c content) (path string, err error) {
+	text, err := c.marshal()
 	if err != nil {
 		return "", err
 	}
@@ -273,7 +273,7 @@ func (b *Backend) stage(ctx context.Context, z *zone, c content) (path string, e
 	if len(b.config.Check) == 0 {
 		return file.Name(), nil
 	}
-	err = run(ctx, b.config.Check, z.name.String(), file.Name())
+	err = runProgram(ctx, b.config.Check, z.name.String(), file.Name())
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Exited():
@@ -284,18 +284,18 @@ func (b *Backend) stage(ctx context.Context, z *zone, c content) (path string, e
 	return file.Name(), nil
 }
 
-func (b *Backend) reload(ctx context.Context, z *zone) error {
+func (b *Backend) reloadZone(ctx context.Context, z *zone) error {
 	if len(b.config.Reload) == 0 {
 		return nil
 	}
-	if err := run(ctx, b.config.Reload, z.name.String()); err != nil {
+	if err := runProgram(ctx, b.config.Reload, z.name.String()); err != nil {
 		return fmt.Errorf("zone %s is written and not loaded: %w", z.name, err)
 	}
 	return nil
 }
 
-// run starts a program without a shell.
-func run(ctx context.Context, command []string, more ...string) error {
+// runProgram starts a program without a shell.
+func runProgram(ctx context.Context, command []string, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	started := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], more...)...)
@@ -312,20 +312,20 @@ func run(ctx context.Context, command []string, more ...string) error {
 func (b *Backend) Read(_ context.Context, zoneName, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	z, ok := b.zones[zoneName]
 	if !ok {
-		return protocol.RRset{}, webhookserver.UnknownZone(zoneName)
+		return protocol.RRset{}, server.UnknownZone(zoneName)
 	}
-	c, err := z.read()
+	c, err := z.readFile()
 	if err != nil {
 		return protocol.RRset{}, err
 	}
-	return c.rrset(zoneName, owner, t), nil
+	return c.findRRset(zoneName, owner, t), nil
 }
 
 // Health reads all files.
 func (b *Backend) Health(context.Context) error {
 	var wrong []error
 	for _, z := range b.zones {
-		if _, err := z.read(); err != nil {
+		if _, err := z.readFile(); err != nil {
 			wrong = append(wrong, err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package server
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func fuzzServer(f *testing.F, backend Backend) http.Handler {
 	return handler
 }
 
-// untouched is a Backend that nobody may reach.
+// untouched is a Backend that no request may reach.
 type untouched struct{ t *testing.T }
 
 func (u *untouched) Apply(context.Context, name.Name, []protocol.RRset) []error {
@@ -48,7 +48,7 @@ func (u *untouched) Health(context.Context) error {
 	return nil
 }
 
-// FuzzServer_headers: who cannot sign gets nothing but an answer that says so, whatever the headers are.
+// FuzzServer_headers: a client that cannot sign gets an answer that says so and nothing else, whatever the headers are.
 func FuzzServer_headers(f *testing.F) {
 	f.Add("2025-12-30T10:00:00Z", strings.Repeat("a", 64), strings.Repeat("0", 64), "/health")
 	f.Add("2025-12-30T10:00:00+25:00", "", "zz", "/records/A/example.com/www")

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package server
 
 import (
 	"bufio"
@@ -339,7 +339,7 @@ func TestServer_carriesOutABatchItemByItem(t *testing.T) {
 
 // The recorded vectors open the server's door.
 func TestServer_takesTheVectors(t *testing.T) {
-	text, err := os.ReadFile("../delivery/webhook/protocol/testdata/signatures.json")
+	text, err := os.ReadFile("../../pkg/delivery/webhook/protocol/testdata/signatures.json")
 	if err != nil {
 		t.Fatal(err)
 	}

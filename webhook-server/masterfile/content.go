@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
-	"kubi.zone/kubizone/pkg/webhookserver"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 // content is a zone: the SOA and all else, in the order of the file.
@@ -25,7 +25,7 @@ type content struct {
 	entries []dns.Entry
 }
 
-func parse(zone name.Name, text []byte) (content, error) {
+func parseContent(zone name.Name, text []byte) (content, error) {
 	var c content
 	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
 		if err != nil {
@@ -52,7 +52,7 @@ func parse(zone name.Name, text []byte) (content, error) {
 	return c, nil
 }
 
-func (c content) write() ([]byte, error) {
+func (c content) marshal() ([]byte, error) {
 	var text bytes.Buffer
 	_, err := zonefile.Write(&text, func(yield func(dns.Entry) bool) {
 		if yield(c.soa) {
@@ -62,8 +62,8 @@ func (c content) write() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// next has the serial after c's.
-func (c content) next() (content, error) {
+// withNextSerial has the serial after c's.
+func (c content) withNextSerial() (content, error) {
 	fields := strings.Fields(c.soa.Data)
 	if len(fields) != 7 {
 		return c, fmt.Errorf("SOA %q: has no seven fields", c.soa.Data)
@@ -77,7 +77,7 @@ func (c content) next() (content, error) {
 	return c, nil
 }
 
-func (c content) rrset(zone, owner name.Name, t rdata.Type) protocol.RRset {
+func (c content) findRRset(zone, owner name.Name, t rdata.Type) protocol.RRset {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	for _, entry := range c.entries {
 		if entry.Name == owner && entry.Type == t {
@@ -89,13 +89,13 @@ func (c content) rrset(zone, owner name.Name, t rdata.Type) protocol.RRset {
 	return set
 }
 
-// with replaces an RRset. It reports whether that changes anything.
-func (c content) with(set protocol.RRset) (content, bool, error) {
+// withRRset replaces an RRset. It reports whether that changes anything.
+func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	if set.Type == rdata.NS && set.Name == set.Zone && len(set.Data) == 0 {
 		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	}
-	before := c.rrset(set.Zone, set.Name, set.Type)
-	if len(set.Data) == 0 && len(before.Data) > 0 && c.servesBy(set) {
+	before := c.findRRset(set.Zone, set.Name, set.Type)
+	if len(set.Data) == 0 && len(before.Data) > 0 && c.hasLastAddress(set) {
 		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, which does not load without an address of it; name another one first", set.Name)
 	}
 	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || len(set.Data) == 0) {
@@ -105,7 +105,7 @@ func (c content) with(set protocol.RRset) (content, bool, error) {
 	for _, entry := range c.entries {
 		if entry.Name != set.Name || entry.Type != set.Type {
 			if entry.Name == set.Name && len(set.Data) > 0 && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
-				return c, false, webhookserver.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name, entry.Type)
+				return c, false, server.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name, entry.Type)
 			}
 			entries = append(entries, entry)
 		}
@@ -120,8 +120,8 @@ func (c content) with(set protocol.RRset) (content, bool, error) {
 	return c, true, nil
 }
 
-// servesBy: the set has the last addresses of a name server of the zone.
-func (c content) servesBy(set protocol.RRset) bool {
+// hasLastAddress: the set has the last addresses of a name server of the zone.
+func (c content) hasLastAddress(set protocol.RRset) bool {
 	if set.Type != rdata.A && set.Type != rdata.AAAA {
 		return false
 	}

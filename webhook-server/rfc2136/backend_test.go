@@ -26,8 +26,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/pkg/webhookserver"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 var updateKey = rig.TSIGKey{Name: "update.example.", Algorithm: "hmac-sha256", Secret: "dXBkYXRlcy1hcmUtc2lnbmVkLXdpdGgtdGhpcy0wMDE="}
@@ -83,13 +83,13 @@ func inspect(t *testing.T, bind *rig.BIND, zone name.Name) []delivery.RRset {
 
 // From plan to BIND: client, HTTP, reference server, dynamic update.
 func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
-	exam(t, func(backend webhookserver.Backend) webhookserver.Backend { return backend }, false)
+	exam(t, func(backend server.Backend) server.Backend { return backend }, false)
 }
 
 // So with notes of what the server wrote, before zones that others write too: it keeps what others have.
 func TestShared_passesTheExamBeforeBIND(t *testing.T) {
-	exam(t, func(backend webhookserver.Backend) webhookserver.Backend {
-		shared, err := webhookserver.NewShared(backend, filepath.Join(t.TempDir(), "notes"))
+	exam(t, func(backend server.Backend) server.Backend {
+		shared, err := server.NewShared(backend, filepath.Join(t.TempDir(), "notes"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,14 +97,14 @@ func TestShared_passesTheExamBeforeBIND(t *testing.T) {
 	}, true)
 }
 
-func exam(t *testing.T, before func(webhookserver.Backend) webhookserver.Backend, keeps bool) {
+func exam(t *testing.T, before func(server.Backend) server.Backend, keeps bool) {
 	bind := startBIND(t, 40)
 	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	secret := func() ([][]byte, error) { return [][]byte{[]byte("s")}, nil }
-	handler, err := webhookserver.New(webhookserver.Config{Backend: before(backend), Algorithm: protocol.SHA256, Secrets: secret})
+	handler, err := server.New(server.Config{Backend: before(backend), Algorithm: protocol.SHA256, Secrets: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	other := name.MustParse("other.example.")
 	refused("a zone that it does not have", backend.Apply(ctx, other, []protocol.RRset{{Zone: other, Name: other, Type: rdata.A, TTL: 1, Data: []string{"192.0.2.1"}}})[0], protocol.CodeInvalidDomain, http.StatusBadRequest)
 
-	// Who may not update at all is told nothing of records: that is for who runs the server.
+	// A client that may not update at all is told nothing of records: that is for the operator of the server.
 	closed, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{
 		Zone: zone.String(), Text: "zone0.example. 3600 IN SOA ns.zone0.example. host.zone0.example. 1 3600 600 86400 300\nzone0.example. 3600 IN NS ns.example.net.\n",
 	}}})
@@ -322,7 +322,7 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 		return protocol.RRset{Zone: zone, Name: n, Type: kind, TTL: 60, Data: data}
 	}
 	for round, address := range []string{"192.0.2.10", "192.0.2.11"} {
-		shared, err := webhookserver.NewShared(backend, notes)
+		shared, err := server.NewShared(backend, notes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +364,7 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 	}{
 		{set("www", rdata.A, "192.0.2.12"), "add www.zone0.example. 60 A 192.0.2.13"}, {set("www", rdata.A), "add www.zone0.example. 60 A 192.0.2.14"}, {set("new", rdata.A, "192.0.2.15"), "add new.zone0.example. 60 A 192.0.2.16"},
 	} {
-		shared, err := webhookserver.NewShared(between{backend, func() { others(race.other) }}, notes)
+		shared, err := server.NewShared(between{backend, func() { others(race.other) }}, notes)
 		if err != nil {
 			t.Fatal(err)
 		}

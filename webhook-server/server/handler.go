@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package server
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ import (
 type Config struct {
 	Backend Backend
 	// Secrets returns the shared secrets, any of which signs a request: two while one takes the other's place. It is
-	// called for each request. An empty one lets nobody in.
+	// called for each request. With an empty one no request is answered.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
 	// BasePath stands before the paths of the protocol, as in the URL that clients have: "/dns"; empty for none.
 	BasePath string
 	// MaxNonces is how many are remembered, each for up to ten minutes; beyond them requests are refused. 0: 200,000.
 	MaxNonces int
-	// Logger hears of requests that failed; nil: nobody does.
+	// Logger logs requests that failed; nil: they are not logged.
 	Logger *slog.Logger
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
@@ -41,9 +41,9 @@ type Config struct {
 
 const (
 	defaultNonces = 200_000
-	// inFlight bounds the signed requests under way at once, and the bodies that are being read. The bodies in memory
+	// maxRequests bounds the signed requests under way at once, and the bodies that are being read. The bodies in memory
 	// are as many of both.
-	inFlight = 64
+	maxRequests = 64
 	// readShare is how many bodies are read at once for one client.
 	readShare = 16
 	// bodyTime is how long a body may take to arrive.
@@ -52,11 +52,11 @@ const (
 	busyRetry = 10 * time.Second
 )
 
-type server struct {
+type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are requests of anybody, slots those whose signature holds.
+	// readers are requests of any client, slots those whose signature holds.
 	readers *readers
 	slots   chan struct{}
 }
@@ -96,76 +96,76 @@ func New(config Config) (http.Handler, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &server{
+	return &handler{
 		config: config, since: config.Now().Truncate(time.Second),
 		nonces:  nonces{most: config.MaxNonces, until: map[[sha256.Size]byte]time.Time{}},
-		readers: newReaders(inFlight, readShare),
-		slots:   make(chan struct{}, inFlight),
+		readers: newReaders(maxRequests, readShare),
+		slots:   make(chan struct{}, maxRequests),
 	}, nil
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	seal, refusal := s.sealOf(request)
+func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	seal, refusal := h.readSeal(request)
 	if refusal != nil {
 		// Before anything is read: what has no seal costs no place.
 		w.Header().Set("Connection", "close")
-		s.refuse(w, request, refusal)
+		h.answerRefusal(w, request, refusal)
 		return
 	}
-	body, err := s.read(w, request)
+	body, err := h.readBody(w, request)
 	if err != nil {
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
-			s.refuse(w, request, &protocol.Error{Code: protocol.CodeInvalidRecord, Message: fmt.Sprintf("the body is longer than %d octets", protocol.MaxBody), Status: http.StatusRequestEntityTooLarge})
+			h.answerRefusal(w, request, &protocol.Error{Code: protocol.CodeInvalidRecord, Message: fmt.Sprintf("the body is longer than %d octets", protocol.MaxBody), Status: http.StatusRequestEntityTooLarge})
 		}
 		return
 	}
-	refusal, err = s.verify(request, seal, body)
+	refusal, err = h.verifySeal(request, seal, body)
 	if err != nil {
-		s.refuse(w, request, err)
+		h.answerRefusal(w, request, err)
 		return
 	}
 	if refusal != nil {
-		s.refuse(w, request, refusal)
+		h.answerRefusal(w, request, refusal)
 		return
 	}
 	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
 	case <-request.Context().Done():
 		return
 	}
-	path, ok := strings.CutPrefix(request.URL.EscapedPath(), s.config.BasePath)
+	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
 	switch {
 	// What is no path of the protocol gets no answer of the protocol: a 404 would say that a record is gone.
 	case !ok:
 		http.NotFound(w, request)
-	case path == protocol.HealthPath && allow(w, request, http.MethodGet):
-		s.health(w, request)
-	case path == protocol.RecordsPath && allow(w, request, http.MethodPost):
-		s.upsert(w, request, body)
-	case path == protocol.BatchPath && allow(w, request, http.MethodPost):
-		s.batch(w, request, body)
+	case path == protocol.HealthPath && allowMethod(w, request, http.MethodGet):
+		h.serveHealth(w, request)
+	case path == protocol.RecordsPath && allowMethod(w, request, http.MethodPost):
+		h.serveUpsert(w, request, body)
+	case path == protocol.BatchPath && allowMethod(w, request, http.MethodPost):
+		h.serveBatch(w, request, body)
 	case path == protocol.HealthPath, path == protocol.RecordsPath, path == protocol.BatchPath:
 	case !ofRecord:
 		http.NotFound(w, request)
-	case allow(w, request, http.MethodGet, http.MethodDelete):
-		s.record(w, request, record)
+	case allowMethod(w, request, http.MethodGet, http.MethodDelete):
+		h.serveRecord(w, request, record)
 	}
 }
 
-// read reads a body that is sent at once. One that has none needs no place to be read in.
-func (s *server) read(w http.ResponseWriter, request *http.Request) ([]byte, error) {
+// readBody reads a body that is sent at once. One that has none needs no place to be read in.
+func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte, error) {
 	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
 		return nil, nil
 	}
 	control := http.NewResponseController(w)
-	place := s.readers.take(request.Context(), request.RemoteAddr, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	place := h.readers.takePlace(request.Context(), request.RemoteAddr, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if place == nil {
 		return nil, request.Context().Err()
 	}
-	defer s.readers.leave(place)
+	defer h.readers.leavePlace(place)
 	// A ResponseWriter that knows no deadlines leaves them to its server.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
@@ -175,7 +175,7 @@ func (s *server) read(w http.ResponseWriter, request *http.Request) ([]byte, err
 	return body, err
 }
 
-func allow(w http.ResponseWriter, request *http.Request, methods ...string) bool {
+func allowMethod(w http.ResponseWriter, request *http.Request, methods ...string) bool {
 	for _, method := range methods {
 		if request.Method == method {
 			return true
@@ -186,75 +186,75 @@ func allow(w http.ResponseWriter, request *http.Request, methods ...string) bool
 	return false
 }
 
-func (s *server) health(w http.ResponseWriter, request *http.Request) {
+func (h *handler) serveHealth(w http.ResponseWriter, request *http.Request) {
 	health := protocol.Health{
-		Status: protocol.Healthy, Message: "records are taken", Timestamp: protocol.Timestamp(s.config.Now()),
+		Status: protocol.Healthy, Message: "records are taken", Timestamp: protocol.Timestamp(h.config.Now()),
 		Features: []string{protocol.FeatureBatch, protocol.FeatureValueMetadata, protocol.FeaturePresentation},
 	}
 	status := http.StatusOK
-	if err := s.config.Backend.Health(request.Context()); err != nil {
-		s.config.Logger.Error("the backend is not healthy", "err", err)
+	if err := h.config.Backend.Health(request.Context()); err != nil {
+		h.config.Logger.Error("the backend is not healthy", "err", err)
 		status, health.Status, health.Message = http.StatusServiceUnavailable, "unhealthy", "the backend is not healthy; the log says why"
 	}
-	send(w, status, health)
+	sendJSON(w, status, health)
 }
 
-func (s *server) upsert(w http.ResponseWriter, request *http.Request, body []byte) {
+func (h *handler) serveUpsert(w http.ResponseWriter, request *http.Request, body []byte) {
 	var asked protocol.Request
-	if err := parse(body, &asked); err != nil {
-		s.refuse(w, request, err)
+	if err := parseJSON(body, &asked); err != nil {
+		h.answerRefusal(w, request, err)
 		return
 	}
 	if asked.Operation != protocol.Upsert {
-		s.refuse(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operation: must be %q; a record is deleted by DELETE", protocol.Upsert))
+		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operation: must be %q; a record is deleted by DELETE", protocol.Upsert))
 		return
 	}
 	set, err := protocol.Decode(asked.Record)
 	if err == nil {
-		err = s.apply(request.Context(), []protocol.RRset{set})[0]
+		err = h.applySets(request.Context(), []protocol.RRset{set})[0]
 	}
 	if err != nil {
-		s.refuse(w, request, err)
+		h.answerRefusal(w, request, err)
 		return
 	}
-	s.succeed(w, request, set, "the record is as asked for")
+	h.answerRRset(w, request, set, "the record is as asked for")
 }
 
-func (s *server) record(w http.ResponseWriter, request *http.Request, path string) {
+func (h *handler) serveRecord(w http.ResponseWriter, request *http.Request, path string) {
 	zone, owner, t, err := protocol.ParseRecordPath(path)
 	if err != nil {
-		s.refuse(w, request, err)
+		h.answerRefusal(w, request, err)
 		return
 	}
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if request.Method == http.MethodDelete {
-		if err := s.apply(request.Context(), []protocol.RRset{set})[0]; err != nil {
-			s.refuse(w, request, err)
+		if err := h.applySets(request.Context(), []protocol.RRset{set})[0]; err != nil {
+			h.answerRefusal(w, request, err)
 			return
 		}
 		yes := true
-		send(w, http.StatusOK, protocol.Response{Success: &yes, Message: "there is no such record any more"})
+		sendJSON(w, http.StatusOK, protocol.Response{Success: &yes, Message: "there is no such record any more"})
 		return
 	}
-	if set, err = s.config.Backend.Read(request.Context(), zone, owner, t); err != nil {
-		s.refuse(w, request, err)
+	if set, err = h.config.Backend.Read(request.Context(), zone, owner, t); err != nil {
+		h.answerRefusal(w, request, err)
 		return
 	}
 	if len(set.Data) == 0 {
-		s.refuse(w, request, protocol.Refuse(protocol.CodeRecordNotFound, "there is no such record"))
+		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeRecordNotFound, "there is no such record"))
 		return
 	}
-	s.succeed(w, request, set, "")
+	h.answerRRset(w, request, set, "")
 }
 
-func (s *server) batch(w http.ResponseWriter, request *http.Request, body []byte) {
+func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body []byte) {
 	var batch protocol.Batch
-	if err := parse(body, &batch); err != nil {
-		s.refuse(w, request, err)
+	if err := parseJSON(body, &batch); err != nil {
+		h.answerRefusal(w, request, err)
 		return
 	}
 	if n := len(batch.Operations); n == 0 || n > protocol.MaxBatch {
-		s.refuse(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operations: %d of them; give 1 to %d", n, protocol.MaxBatch))
+		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operations: %d of them; give 1 to %d", n, protocol.MaxBatch))
 		return
 	}
 	results := make([]error, len(batch.Operations))
@@ -274,7 +274,7 @@ func (s *server) batch(w http.ResponseWriter, request *http.Request, body []byte
 			sets, places = append(sets, set), append(places, at)
 		}
 	}
-	for at, err := range s.apply(request.Context(), sets) {
+	for at, err := range h.applySets(request.Context(), sets) {
 		results[places[at]] = err
 	}
 	all := true
@@ -284,30 +284,30 @@ func (s *server) batch(w http.ResponseWriter, request *http.Request, body []byte
 		var refusal *protocol.Error
 		if err != nil {
 			all = false
-			refusal = s.refusal(request, err)
+			refusal = h.logRefusal(request, err)
 			status = refusal.HTTPStatus()
 		}
 		answer.Results[at] = protocol.BatchResult{Status: status, Response: protocol.Response{Success: &success, Error: refusal}}
 	}
-	send(w, http.StatusOK, answer)
+	sendJSON(w, http.StatusOK, answer)
 }
 
-// apply hands sets to the backend, those of one zone that follow each other together.
-func (s *server) apply(ctx context.Context, sets []protocol.RRset) []error {
+// applySets hands sets to the backend, those of one zone that follow each other together.
+func (h *handler) applySets(ctx context.Context, sets []protocol.RRset) []error {
 	var results []error
 	for begin := 0; begin < len(sets); {
 		end := begin
 		for end < len(sets) && sets[end].Zone == sets[begin].Zone {
 			end++
 		}
-		results = append(results, s.config.Backend.Apply(ctx, sets[begin].Zone, sets[begin:end])...)
+		results = append(results, h.config.Backend.Apply(ctx, sets[begin].Zone, sets[begin:end])...)
 		begin = end
 	}
 	return results
 }
 
-// parse reads one JSON value and nothing behind it.
-func parse(body []byte, into any) error {
+// parseJSON reads one JSON value and nothing behind it.
+func parseJSON(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if err := decoder.Decode(into); err != nil {
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the body is not the protocol's JSON")
@@ -318,48 +318,48 @@ func parse(body []byte, into any) error {
 	return nil
 }
 
-func (s *server) succeed(w http.ResponseWriter, request *http.Request, set protocol.RRset, message string) {
+func (h *handler) answerRRset(w http.ResponseWriter, request *http.Request, set protocol.RRset, message string) {
 	write := protocol.Encode
 	if !protocol.Exact(set) {
 		write = protocol.EncodePresentation
 	}
 	record, err := write(set)
 	if err != nil {
-		s.refuse(w, request, err)
+		h.answerRefusal(w, request, err)
 		return
 	}
 	record.FQDN = withoutDot(set.Name)
 	yes := true
-	send(w, http.StatusOK, protocol.Response{Success: &yes, Record: &record, Message: message})
+	sendJSON(w, http.StatusOK, protocol.Response{Success: &yes, Record: &record, Message: message})
 }
 
 func withoutDot(n name.Name) string { return strings.TrimSuffix(n.String(), ".") }
 
-// refusal logs a failure, and is what of it is answered.
-func (s *server) refusal(request *http.Request, err error) *protocol.Error {
+// logRefusal logs a failure, and is what of it is answered.
+func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) {
-		s.config.Logger.Error("request failed", "method", request.Method, "path", request.URL.EscapedPath(), "err", err)
+		h.config.Logger.Error("request failed", "method", request.Method, "path", request.URL.EscapedPath(), "err", err)
 		return protocol.Refuse(protocol.CodeServerError, "the server could not do it; its log says why")
 	}
 	level := slog.LevelInfo
 	if refusal.Code == protocol.CodeRecordNotFound {
 		level = slog.LevelDebug // an answer like any other
 	}
-	s.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code", refusal.Code, "reason", refusal.Message)
+	h.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code", refusal.Code, "reason", refusal.Message)
 	return refusal
 }
 
-func (s *server) refuse(w http.ResponseWriter, request *http.Request, err error) {
-	refusal := s.refusal(request, err)
+func (h *handler) answerRefusal(w http.ResponseWriter, request *http.Request, err error) {
+	refusal := h.logRefusal(request, err)
 	if refusal.Code == protocol.CodeRateLimited {
 		w.Header().Set("Retry-After", strconv.Itoa(int(busyRetry/time.Second)))
 	}
 	no := false
-	send(w, refusal.HTTPStatus(), protocol.Response{Success: &no, Error: refusal})
+	sendJSON(w, refusal.HTTPStatus(), protocol.Response{Success: &no, Error: refusal})
 }
 
-func send(w http.ResponseWriter, status int, value any) {
+func sendJSON(w http.ResponseWriter, status int, value any) {
 	body, err := protocol.Marshal(value)
 	if err != nil {
 		panic(err) // values of this package marshal

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package server
 
 import (
 	"bytes"
@@ -71,14 +71,14 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n+1, err)
 		}
-		s.keep(id, one.Data)
+		s.keepNote(id, one.Data)
 	}
 	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
 	s.file = fresh
-	if err = s.note(maps.Clone(s.wrote)); err == nil {
+	if err = s.writeNotes(maps.Clone(s.wrote)); err == nil {
 		err = os.Rename(fresh.Name(), path)
 	}
 	if err != nil {
@@ -101,8 +101,8 @@ func (line note) id() (rrsetID, error) {
 	return rrsetID{zone, owner, t}, err
 }
 
-// keep is called with mu held, or before anybody else knows of s.
-func (s *Shared) keep(id rrsetID, data [][]string) {
+// keepNote is called with mu held, or before s is returned by NewShared.
+func (s *Shared) keepNote(id rrsetID, data [][]string) {
 	if len(data) == 0 {
 		delete(s.wrote, id)
 	} else {
@@ -110,21 +110,21 @@ func (s *Shared) keep(id rrsetID, data [][]string) {
 	}
 }
 
-// notes: the file says so already.
-func (s *Shared) notes(id rrsetID, data [][]string) bool {
+// hasNoted: the file says so already.
+func (s *Shared) hasNoted(id rrsetID, data [][]string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.began && slices.EqualFunc(s.wrote[id], data, slices.Equal)
 }
 
-// note writes notes down and keeps them.
-func (s *Shared) note(notes map[rrsetID][][]string) error {
+// writeNotes writes notes down and keeps them.
+func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	if len(notes) == 0 {
 		return nil
 	}
 	var text bytes.Buffer
 	for id, data := range notes {
-		if s.notes(id, data) {
+		if s.hasNoted(id, data) {
 			continue
 		}
 		line, err := protocol.Marshal(note{id.zone.String(), id.owner.String(), id.t.String(), data})
@@ -145,7 +145,7 @@ func (s *Shared) note(notes map[rrsetID][][]string) error {
 		return fmt.Errorf("what is written cannot be noted: %w", err)
 	}
 	for id, data := range notes {
-		s.keep(id, data)
+		s.keepNote(id, data)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 			seen[idOf(sets[end])] = true
 			end++
 		}
-		s.apply(ctx, zone, sets[begin:end], results[begin:end])
+		s.applySets(ctx, zone, sets[begin:end], results[begin:end])
 		begin = end
 	}
 	return results
@@ -177,7 +177,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 
 func idOf(set protocol.RRset) rrsetID { return rrsetID{set.Zone, set.Name, set.Type} }
 
-func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRset, results []error) {
+func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.RRset, results []error) {
 	before, after := map[rrsetID][][]string{}, map[rrsetID][][]string{}
 	var allowed, stood []protocol.RRset
 	var places []int
@@ -190,7 +190,7 @@ func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 		s.mu.Lock()
 		ours := s.wrote[idOf(set)]
 		s.mu.Unlock()
-		if results[i] = permit(&set, present.Data, present.TTL, ours); results[i] != nil {
+		if results[i] = permitWrite(&set, present.Data, present.TTL, ours); results[i] != nil {
 			continue
 		}
 		id, data, stands := idOf(set), sorted(set.Data), sorted(present.Data)
@@ -204,7 +204,7 @@ func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 		}
 		allowed, stood, places = append(allowed, set), append(stood, present), append(places, i)
 	}
-	if err := s.note(before); err != nil {
+	if err := s.writeNotes(before); err != nil {
 		for _, i := range places {
 			results[i] = err
 		}
@@ -221,16 +221,16 @@ func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 			delete(after, idOf(allowed[n]))
 		}
 	}
-	if err := s.note(after); err != nil {
+	if err := s.writeNotes(after); err != nil {
 		for _, i := range places {
 			results[i] = errors.Join(results[i], err) // It is done once more, and noted then.
 		}
 	}
 }
 
-// permit says whether a set may be written where present stands and ours may be of what we wrote. What is to be removed
+// permitWrite says whether a set may be written where present stands and ours may be of what we wrote. What is to be removed
 // becomes what others have there.
-func permit(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
+func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {
 		return nil

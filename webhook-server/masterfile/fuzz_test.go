@@ -19,15 +19,15 @@ func FuzzContent_roundTrip(f *testing.F) {
 	f.Add([]byte(before + "o TYPE65280 \\# 2 abcd\nsvc HTTPS 1 . alpn=h2\n@ CAA 0 issue \"ca.example; policy=ev\"\n"))
 	f.Add([]byte(before + "$INCLUDE /etc/passwd\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := parse(example, text)
+		c, err := parseContent(example, text)
 		if err != nil {
 			return
 		}
-		written, err := c.write()
+		written, err := c.marshal()
 		if err != nil {
 			return // it holds what has no form in a file that every server reads
 		}
-		again, err := parse(example, written)
+		again, err := parseContent(example, written)
 		if err != nil {
 			t.Fatalf("%s was written\n%s\nwhich is not read: %v", text, written, err)
 		}
@@ -48,7 +48,7 @@ func FuzzContent_with(f *testing.F) {
 	} {
 		f.Add([]byte(record))
 	}
-	was, err := parse(example, []byte(before))
+	was, err := parseContent(example, []byte(before))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -61,20 +61,20 @@ func FuzzContent_with(f *testing.F) {
 		if err != nil || set.Zone != example {
 			return
 		}
-		c, _, err := was.with(set)
+		c, _, err := was.withRRset(set)
 		if err != nil {
 			return
 		}
-		text, err := c.write()
+		text, err := c.marshal()
 		if err != nil {
 			return
 		}
-		again, err := parse(example, text)
+		again, err := parseContent(example, text)
 		if err != nil {
 			t.Fatalf("%s: the file is not read: %v\n%s", body, err, text)
 		}
 		ours := func(entry dns.Entry) bool { return entry.Name == set.Name && entry.Type == set.Type }
-		if got := again.rrset(example, set.Name, set.Type); !slices.Equal(got.Data, set.Data) || got.TTL != set.TTL {
+		if got := again.findRRset(example, set.Name, set.Type); !slices.Equal(got.Data, set.Data) || got.TTL != set.TTL {
 			t.Fatalf("%s became %+v", body, got)
 		}
 		if left, want := slices.DeleteFunc(slices.Clone(again.entries), ours), slices.DeleteFunc(slices.Clone(was.entries), ours); !slices.Equal(left, want) || again.soa != was.soa {

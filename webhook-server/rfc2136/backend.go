@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/pkg/webhookserver"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 // Config of a Backend.
@@ -34,14 +34,14 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// Backend is a webhookserver.Backend.
+// Backend is a server.Backend.
 type Backend struct {
 	config Config
 	// knows is a zone for which the server has taken the key, or refused it; nil before.
 	knows atomic.Pointer[name.Name]
 }
 
-var _ webhookserver.Conditional = (*Backend)(nil)
+var _ server.Conditional = (*Backend)(nil)
 
 const defaultTimeout = 10 * time.Second
 
@@ -67,7 +67,7 @@ func New(config Config) (*Backend, error) {
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		results[i] = b.replace(ctx, zone, set, nil)
+		results[i] = b.replaceRRset(ctx, zone, set, nil)
 	}
 	return results
 }
@@ -76,20 +76,20 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		results[i] = b.replace(ctx, zone, set, &present[i])
+		results[i] = b.replaceRRset(ctx, zone, set, &present[i])
 	}
 	return results
 }
 
-// replace writes an RRset, with present only where that stands there.
-func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
-	records, err := recordsOf(set)
+// replaceRRset writes an RRset, with present only where that stands there.
+func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
+	records, err := packRecords(set)
 	if err != nil {
 		return err
 	}
 	update := updateOf(zone)
 	if present != nil {
-		stand, err := recordsOf(*present)
+		stand, err := packRecords(*present)
 		switch {
 		case err != nil:
 			return err
@@ -111,7 +111,7 @@ func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRse
 		}
 		update.Insert(records)
 		present.Data = slices.DeleteFunc(present.Data, func(data string) bool { return slices.Contains(set.Data, data) })
-		gone, err := recordsOf(present)
+		gone, err := packRecords(present)
 		if err != nil {
 			return err
 		}
@@ -122,48 +122,48 @@ func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRse
 		update.RemoveRRset([]mdns.RR{emptyOf(set)})
 		update.Insert(records)
 	}
-	switch code, err := b.update(ctx, zone, update); {
+	switch code, err := b.sendUpdate(ctx, zone, update); {
 	case err == nil && code == mdns.RcodeSuccess:
 	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
-		return webhookserver.Changed(set)
-	case err == nil && b.blames(ctx, zone, code):
+		return server.Changed(set)
+	case err == nil && b.blamesRecords(ctx, zone, code):
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; its log says why", mdns.RcodeToString[code], set.Name, set.Type)
 	default:
-		return b.failure(zone, code, err)
+		return b.describeFailure(zone, code, err)
 	}
 	if len(records) == 0 {
 		return nil
 	}
-	there, err := b.holds(ctx, zone, records)
+	there, err := b.hasRecords(ctx, zone, records)
 	if err == nil && !there {
-		return webhookserver.Beside("%s %s cannot stand beside what else is at the name; remove that first", set.Name, set.Type)
+		return server.Beside("%s %s cannot stand beside what else is at the name; remove that first", set.Name, set.Type)
 	}
 	return err
 }
 
-// blames says whether a refusal is about the records alone: an update of the same zone that does nothing is taken.
-func (b *Backend) blames(ctx context.Context, zone name.Name, code int) bool {
+// blamesRecords says whether a refusal is about the records alone: an update of the same zone that does nothing is taken.
+func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
 	default:
 		return false // SERVFAIL is the server's own trouble, and passes.
 	}
-	empty, err := b.update(ctx, zone, updateOf(zone))
+	empty, err := b.sendUpdate(ctx, zone, updateOf(zone))
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// holds asks by a prerequisite and no update whether the zone has exactly these records, their TTL apart. Unlike a
+// hasRecords asks by a prerequisite and no update whether the zone has exactly these records, their TTL apart. Unlike a
 // query that sees below delegations, and is answered by no wildcard.
-func (b *Backend) holds(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
+func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)
-	switch code, err := b.update(ctx, zone, ask); {
+	switch code, err := b.sendUpdate(ctx, zone, ask); {
 	case err == nil && code == mdns.RcodeSuccess:
 		return true, nil
 	case err == nil && code == mdns.RcodeNXRrset:
 		return false, nil
 	default:
-		return false, b.failure(zone, code, err)
+		return false, b.describeFailure(zone, code, err)
 	}
 }
 
@@ -172,16 +172,16 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	exists := updateOf(zone)
 	exists.RRsetUsed([]mdns.RR{emptyOf(set)})
-	switch code, err := b.update(ctx, zone, exists); {
+	switch code, err := b.sendUpdate(ctx, zone, exists); {
 	case err != nil || code != mdns.RcodeSuccess && code != mdns.RcodeNXRrset:
-		return set, b.failure(zone, code, err)
+		return set, b.describeFailure(zone, code, err)
 	case code == mdns.RcodeNXRrset:
 		return set, nil
 	}
 	query := new(mdns.Msg)
 	query.SetQuestion(owner.String(), uint16(t))
 	query.RecursionDesired = false
-	answer, err := b.exchange(ctx, query)
+	answer, err := b.exchangeMessages(ctx, query)
 	if err != nil {
 		return set, err
 	}
@@ -216,7 +216,7 @@ func (b *Backend) Health(ctx context.Context) error {
 	query := new(mdns.Msg)
 	query.SetQuestion(cmp.Or(zone, &name.Root).String(), mdns.TypeSOA)
 	query.RecursionDesired = false
-	_, err := b.exchange(ctx, query)
+	_, err := b.exchangeMessages(ctx, query)
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && (refusal.Rcode == mdns.RcodeRefused || refusal.Rcode == mdns.RcodeNotAuth) {
 		b.knows.CompareAndSwap(zone, nil) // it has the zone no more
@@ -231,8 +231,8 @@ func updateOf(zone name.Name) *mdns.Msg {
 	return message
 }
 
-func (b *Backend) update(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
-	answer, err := b.exchange(ctx, update)
+func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
+	answer, err := b.exchangeMessages(ctx, update)
 	var refusal *transfer.Refusal
 	if err == nil && answer.Rcode == mdns.RcodeSuccess || errors.As(err, &refusal) && refusal.TSIG != 0 {
 		b.knows.Store(&zone)
@@ -248,15 +248,15 @@ func (b *Backend) update(ctx context.Context, zone name.Name, update *mdns.Msg) 
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false
-	answer, asked := b.exchange(ctx, query)
+	answer, asked := b.exchangeMessages(ctx, query)
 	if asked == nil && !(answer.Authoritative && slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })) {
 		return mdns.RcodeNotAuth, nil
 	}
 	return 0, err
 }
 
-// exchange signs, sends, and checks the answer.
-func (b *Backend) exchange(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
+// exchangeMessages signs, sends, and checks the answer.
+func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.config.Timeout)
 	defer cancel()
 	answer, err := func() (*mdns.Msg, error) {
@@ -277,21 +277,21 @@ func (b *Backend) exchange(ctx context.Context, message *mdns.Msg) (*mdns.Msg, e
 	return answer, nil
 }
 
-// failure is what an answer to an update means.
-func (b *Backend) failure(zone name.Name, code int, err error) error {
+// describeFailure is what an answer to an update means.
+func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case code == mdns.RcodeNotAuth, code == mdns.RcodeNotZone:
-		return webhookserver.UnknownZone(zone)
+		return server.UnknownZone(zone)
 	case code == mdns.RcodeRefused:
 		return fmt.Errorf("%s: %s of zone %s: allow updates with the key %s", b.config.Server, mdns.RcodeToString[code], zone, b.config.Key.Name)
 	}
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// recordsOf goes by the wire, so no text of a stranger is parsed by a second set of rules.
-func recordsOf(set protocol.RRset) ([]mdns.RR, error) {
+// packRecords goes by the wire format, so no text of a client is parsed by a second set of rules.
+func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {
 		value, err := rdata.Parse(set.Type, data)

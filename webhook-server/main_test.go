@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver
+package main
 
 import (
 	"bytes"
@@ -42,18 +42,20 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 		{nil, []string{"--hmac-secret-file", "--rfc2136-server", "--zone-file"}},
 		{[]string{"--hmac-secret-file", write(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file", "empty"}},
 		{[]string{"--hmac-secret-file", "/nonexistent", "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file"}},
-		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"}, []string{"either --rfc2136-server or --zone-file"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"}, []string{"--rfc2136-server, --zone-file: give one of both"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1"}, []string{"--tsig-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1", "--tsig-key-file", "/nonexistent"}, []string{"--tsig-key-file"}},
-		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--tsig-key-file", "x"}, []string{"--tsig-key-file goes with"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--tsig-key-file", "x"}, []string{"--tsig-key-file: goes with --rfc2136-server"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org", "--listen", "x", "--tls-cert-file", "y", "--hmac-algorithm", "MD5"}, []string{"MD5", "--zone-file", "ZONE=FILE", "--listen", "--tls-private-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=/nonexistent"}, []string{"--zone-file", "example.org."}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone + ",example.org.=" + zone}, []string{"already"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--hmac-algorithm", "MD5", "--base-path", "dns"}, []string{"--hmac-algorithm", "MD5", "base path"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--logging-format", "xml"}, []string{"--logging-format", "xml", "text or json"}},
+		{[]string{"--zone-fiel", zone}, []string{"--zone-fiel", "webhook-server --help"}},
+		{[]string{"serve"}, []string{`"serve"`, "webhook-server --help"}},
 	} {
-		command := NewCommand()
+		command := newCommand()
 		command.SetArgs(c.arguments)
-		command.SilenceErrors, command.SilenceUsage = true, true
 		err := command.Execute()
 		if err == nil {
 			t.Errorf("%v: taken", c.arguments)
@@ -90,7 +92,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	zoneFile, secretFile := write(t, "zone", zoneText), write(t, "secret", "first")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	command, out := NewCommand(), new(output)
+	command, out := newCommand(), new(output)
 	command.SetOut(out)
 	command.SetArgs([]string{"--listen", "127.0.0.1:0", "--hmac-secret-file", secretFile, "--hmac-algorithm", "SHA512", "--zone-file", "example.org=" + zoneFile, "--zone-check=", "--zone-reload=", "--base-path", "/dns"})
 	ended := make(chan error, 1)

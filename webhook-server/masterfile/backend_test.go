@@ -72,7 +72,7 @@ func read(t *testing.T, path string) string {
 
 func serialOf(t *testing.T, path string) string {
 	t.Helper()
-	c, err := parse(example, []byte(read(t, path)))
+	c, err := parseContent(example, []byte(read(t, path)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhookserver_test
+package server_test
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/webhookserver"
-	"kubi.zone/kubizone/pkg/webhookserver/masterfile"
+	"kubi.zone/kubizone/webhook-server/masterfile"
+	"kubi.zone/kubizone/webhook-server/server"
 )
 
 // Found 8: before a zone that others write too the server keeps what it did not write, over restarts: it answers 409
@@ -31,19 +31,19 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 		}
 	}
 	write("$ORIGIN example.org.\n@ 60 IN SOA ns host 1 3600 600 86400 60\n@ 60 IN NS ns\nns 60 IN A 192.0.2.53\ntheirs 60 IN A 192.0.2.1\nsame 60 IN TXT \"x; y\"\n")
-	begin := func() *webhookserver.Shared {
+	begin := func() *server.Shared {
 		t.Helper()
 		files, err := masterfile.New(masterfile.Config{Files: map[name.Name]string{zone: file}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		shared, err := webhookserver.NewShared(files, notes)
+		shared, err := server.NewShared(files, notes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return shared
 	}
-	server := begin()
+	shared := begin()
 	set := func(owner string, kind rdata.Type, data ...string) protocol.RRset {
 		n, err := name.ParseIn(owner, zone)
 		if err != nil {
@@ -54,7 +54,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	const done, conflict, absent = 0, http.StatusConflict, http.StatusNotFound
 	asks := func(what string, want int, sets ...protocol.RRset) {
 		t.Helper()
-		for _, err := range server.Apply(t.Context(), zone, sets) {
+		for _, err := range shared.Apply(t.Context(), zone, sets) {
 			var refusal *protocol.Error
 			status := done
 			if errors.As(err, &refusal) {
@@ -86,7 +86,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	asks("another's is not removed", absent, set("theirs", rdata.A), set("@", rdata.NS))
 	asks("twice in one request", done, set("www", rdata.A, "192.0.2.5"), set("www", rdata.A, "192.0.2.6"))
 	has("then", "theirs", "192.0.2.1", "192.0.2.6", "192.0.2.53")
-	server = begin()
+	shared = begin()
 	asks("ours, after a restart", done, set("www", rdata.A, "192.0.2.2"), set("mx", rdata.MX, "20 www.example.org."), set("same", rdata.TXT, `"z"`))
 	asks("another's, after a restart", conflict, set("theirs", rdata.A, "192.0.2.9"))
 	text, err := os.ReadFile(file)
@@ -94,7 +94,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(string(text) + "old.example.org. 60 IN A 192.0.2.44\n")
-	server = begin()
+	shared = begin()
 	asks("what another joined", conflict, set("old", rdata.A, "192.0.2.7"))
 	asks("all that is ours goes", done, set("old", rdata.A), set("www", rdata.A), set("mx", rdata.MX), set("same", rdata.TXT))
 	has("at the end", "192.0.2.1", "192.0.2.44", "192.0.2.53")
@@ -110,7 +110,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 		if err := os.WriteFile(notes, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := webhookserver.NewShared(server.Backend, notes); (err == nil) != good {
+		if _, err := server.NewShared(shared.Backend, notes); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
