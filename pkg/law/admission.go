@@ -12,27 +12,27 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// admissible decides whether zone z takes the contribution beside what others
-// have there: admission (S4), coexistence (S5.5) and the tenant's limit (S5.6).
-// others is the owner without this record. mark is what a loser leaves behind
-// so that it is tried again when what stood in its way goes (S2.7).
-func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, records int64, rule *string, member **Member, plan *Plan) (*Refusal, marks) {
-	ns := d.ask.Namespace
+// admitRecord decides whether the zone takes what comes beside what others have there: admission (S4), coexistence
+// (S5.5) and the tenant's limit (S5.6). marks are what a loser leaves behind so that it is tried again when what stood
+// in its way goes (S2.7).
+func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
+	z, holding, p, come := x.zone, x.holding, x.place, x.come
+	ns := x.ask.Namespace
 	if n, ok := holding.becomes(z.FQDN()); ok { // what comes in now comes along (S6.8)
-		if d.ask.After.Absolute() {
+		if x.ask.After.Absolute() {
 			return forbidden(ReasonNoEnclosingZone, "zone %s is about to be renamed to %s, and a record with an absolute name would stay behind (S6.8; refer to the zone with zoneRef, or try again when its condition Settled is True)", z.FQDN(), n), marks{}
 		}
 		if _, err := come.Owner.In(n); err != nil {
-			return invalid("spec.domainName", d.ask.After.DomainName, ReasonNameTooLong, "zone %s is about to be renamed to %s, where the name would be too long: %v", z.FQDN(), n, err), marks{}
+			return invalid("spec.domainName", x.ask.After.DomainName, ReasonNameTooLong, "zone %s is about to be renamed to %s, where the name would be too long: %v", z.FQDN(), n, err), marks{}
 		}
 	}
 	base := Base(come.Owner)
-	c, known := d.claim(z, holding, base, d.claimant(holding))
+	c, known := x.claim(z, holding, base, x.claimant())
 	if !known {
 		return nil, marks{}
 	}
 	yielded := c
-	if d.stood && d.ask.Held && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
+	if x.stood && x.ask.Held && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
 		c = claim{}
 	}
 	var mark marks
@@ -42,20 +42,20 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	}
 	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		// NS records that no namespace holds, at the very name: cutsOthers finds those of others among what stands
+		// NS records that no namespace holds, at the very name: refuseCutOff finds those of others among what stands
 		// there.
 		itself := c.cut && c.above == come.Owner
-		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns && !itself)
+		refusal = x.refuseCutOff(admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns && !itself)
 	}
 	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admitted.admission != AdmittedShared {
-		refusal = d.signsOthers(z, p, come)
+		refusal = x.refuseSigning()
 	}
 	if refusal == nil && ns != z.Namespace && !admitted.meant {
-		if refusal = d.speaksForOthers(z, holding, p, come); refusal != nil {
+		if refusal = x.refuseSpeaking(); refusal != nil {
 			mark = marks{keys: []Key{OwnerKey(z.UID, base)}, below: true}
 		}
 	}
-	if len(d.needs) > 0 {
+	if len(x.needs) > 0 {
 		return nil, marks{}
 	}
 	if refusal != nil {
@@ -71,38 +71,38 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		return refusal, mark
 	}
 	if yielded.yields && yielded.namespace != ns {
-		d.yielded = yielded
+		x.yielded = yielded
 	}
-	*rule = admitted.text
-	*member = &Member{UID: d.ask.After.UID, Admission: admitted.admission, Absolute: d.ask.After.Absolute(), Created: d.ask.After.Created}
+	x.rule = admitted.text
+	x.member = &Member{UID: x.ask.After.UID, Admission: admitted.admission, Absolute: x.ask.After.Absolute(), Created: x.ask.After.Created}
 
-	at, refusal := d.coexists(z, p, come, others, plan)
-	if len(d.needs) > 0 {
+	at, refusal := x.checkCoexistence(plan)
+	if len(x.needs) > 0 {
 		return nil, marks{}
 	}
 	if refusal != nil {
 		return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
 	}
-	records += holding.coming(ns, d.ask.UID)
-	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && d.fresh(z) && records >= max {
+	records := x.records + holding.coming(ns, x.ask.UID)
+	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
 			marks{keys: []Key{CountKey(z.UID, ns)}}
 	}
-	d.meets(z, p, come, others, c, admitted.admission, plan)
-	d.warnOfHosts(z, holding, p, come, plan)
+	x.warnOfMixing(c, admitted.admission, plan)
+	x.warnOfHosts(plan)
 	return nil, marks{}
 }
 
-// meets are the warnings where values of several namespaces come together (S4.5,
-// S4.7): a resolver gets some of each.
-func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Owner, c claim, a Admission, plan *Plan) {
+// warnOfMixing warns where values of several namespaces come together (S4.5, S4.7): a resolver gets some of each.
+func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
+	z, come := x.zone, x.come
 	base := Base(come.Owner)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return
 	}
 	warn := func(format string, args ...any) { plan.Warnings = append(plan.Warnings, fmt.Sprintf(format, args...)) }
-	own := d.ask.Namespace == z.Namespace
-	h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base))
+	own := x.ask.Namespace == z.Namespace
+	h, _ := get[Holders](&x.reading, HoldersKey(z.UID, base))
 	switch {
 	case own && c.cut && c.namespace != z.Namespace:
 		warn("%s of zone %s lies below the NS records at %s, and belonged to the namespace that holds %s until now (S4.6)", base, z.FQDN(), c.above, c.above)
@@ -110,14 +110,14 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 		warn("a wildcard of another namespace answered for %s of zone %s until now (S4.6)", base, z.FQDN())
 	case own && c.namespace != "" && c.namespace != z.Namespace:
 		below := ""
-		if at, _ := get[Owner](&d.reading, OwnerKey(z.UID, base)); at.hasType(rdata.NS) || come.Type == rdata.NS && come.Owner == base {
+		if x.storedOwner(base).hasType(rdata.NS) || come.Type == rdata.NS && come.Owner == base {
 			below = ", and free names below its NS records are the zone's alone (S4.6)"
 		}
 		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)%s", base, z.FQDN(), below)
-	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(x Holder) bool { return x.Namespace == z.Namespace }):
+	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(h Holder) bool { return h.Namespace == z.Namespace }):
 		warn("the zone's own namespace has records at %s of zone %s, too (S4.5)", base, z.FQDN())
-	case others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
-		warn("%s at %s joins values of other records, by a delegation with shared: true: a resolver gets all of them (S4.7)", come.Type, p.fqdn)
+	case x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
+		warn("%s at %s joins values of other records, by a delegation with shared: true: a resolver gets all of them (S4.7)", come.Type, x.place.fqdn)
 	}
 }
 
@@ -127,12 +127,13 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 // the apex hold the names below them alone, so their writer hears of both. It looks at the
 // first maxHosts of them, and at none while a cascade brings records here: the holders are
 // not settled then, and each costs a look at each label in each zone that loses names.
-func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *Contribution, plan *Plan) {
+func (x *delta) warnOfHosts(plan *Plan) {
+	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if d.ask.Cascade || !come.Owner.IsApex() && !cut || holding.gaining() {
+	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.gaining() {
 		return
 	}
-	own := d.ask.Namespace == z.Namespace
+	own := x.ask.Namespace == z.Namespace
 	var list Holding
 	list.CountHosts(come, 1)
 	if cut || own && come.Type == rdata.NS {
@@ -149,18 +150,18 @@ func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *
 			ks = append(ks, OwnerKey(z.UID, up))
 		}
 	}
-	if !d.all(ks) {
+	if !x.all(ks) {
 		return
 	}
 	for _, host := range hosts {
-		c, known := d.claim(z, holding, host, claimant{namespace: d.ask.Namespace})
+		c, known := x.claim(z, holding, host, claimant{namespace: x.ask.Namespace})
 		at, _ := host.In(z.FQDN())
 		switch {
 		case !known:
 		case cut && encloses(come.Owner, host) && (c.namespace == "" || c.yields): // it is below the cut, and no record holds it
 		case cut && c.namespace == "":
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the namespace that first writes an address there controls all that is delegated to it; write one (S6.2)", come.Type, p.fqdn, at))
-		case (cut && c.namespace != d.ask.Namespace || own) && c.namespace != "" && c.namespace != z.Namespace:
+		case (cut && c.namespace != x.ask.Namespace || own) && c.namespace != "" && c.namespace != z.Namespace:
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
 		case !own && c.namespace == "":
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the namespace that first writes an address there says where it leads; write one, or have the zone's own namespace name it (S6.2)", come.Type, p.fqdn, at))
@@ -168,16 +169,17 @@ func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *
 	}
 }
 
-// stands: a cascade decides a record anew that has its name and type in the zone.
-func (d *recordDecision) stands(z *Zone, come *Contribution) bool {
-	b := d.ask.Before
-	return d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type
+// standsAlready: a cascade decides a record anew that has its name and type in the zone.
+func (x *delta) standsAlready() bool {
+	z, come := x.zone, x.come
+	b := x.ask.Before
+	return x.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type
 }
 
-// claimant is the record as it asks for a name of the zone that holding is about.
-func (d *recordDecision) claimant(holding *Holding) claimant {
-	by := claimant{uid: d.ask.UID, namespace: d.ask.Namespace, cascade: d.ask.Cascade, together: d.together(holding)}
-	if b := d.ask.Before; b != nil {
+// claimant is the record as it asks for a name of the zone.
+func (x *delta) claimant() claimant {
+	by := claimant{uid: x.ask.UID, namespace: x.ask.Namespace, cascade: x.ask.Cascade, together: x.together()}
+	if b := x.ask.Before; b != nil {
 		by.from = b.FQDN
 	}
 	return by
@@ -185,43 +187,44 @@ func (d *recordDecision) claimant(holding *Holding) claimant {
 
 // together: what is below its name in the zone stood there with it before the cascade,
 // or came later (S2.7). A zone that is renamed has names of its own there.
-func (d *recordDecision) together(holding *Holding) bool { return d.stood && holding.moving() == nil }
+func (x *delta) together() bool { return x.stood && x.holding.moving() == nil }
 
-// fresh: the record is not yet in the zone, so taking it in adds one.
-func (d *recordDecision) fresh(z *Zone) bool {
-	return d.ask.Before == nil || d.ask.Before.Zone.UID != z.UID
+// isNew: the record is not yet in the zone, so taking it in adds one.
+func (x *delta) isNew() bool {
+	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
 }
 
-// cutsOthers refuses an NS below the apex or a DNAME by a namespace that is not
+// refuseCutOff refuses an NS below the apex or a DNAME by a namespace that is not
 // the zone's own where it would cut off somebody else (S3.6), also somebody whose
 // records a cascade is still bringing here (S2.7). A cascade does not ask it of
 // one that stands: the zone's own namespace may have put names below it since. Of one
 // that it brings here it asks no more than about the zone's own hosts.
-func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *Contribution, held bool) *Refusal {
-	ns := d.ask.Namespace
-	if d.stands(z, come) {
+func (x *delta) refuseCutOff(held bool) *Refusal {
+	z, holding, p, come := x.zone, x.holding, x.place, x.come
+	ns := x.ask.Namespace
+	if x.standsAlready() {
 		return nil
 	}
-	hosts, known := d.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
+	hosts, known := x.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
 	var tenants *TenantsBelow
 	var zones *ZonesBelow
-	if !d.together(holding) {
+	if !x.together() {
 		var known1, known2 bool
-		tenants, known1 = get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
-		zones, known2 = get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
+		tenants, known1 = get[TenantsBelow](&x.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
+		zones, known2 = get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
 		known = known && known1 && known2
 	}
 	if !known {
 		return nil
 	}
-	stands := blocks(tenants, ns) || !d.together(holding) && holding.expects(come.Owner, ns)
-	if d.standsBelow = stands && !hosts; d.standsBelow && held {
+	stands := blocks(tenants, ns) || !x.together() && holding.expects(come.Owner, ns)
+	if x.standsBelow = stands && !hosts; x.standsBelow && held {
 		_, itself := z.decides(holding, Base(come.Owner))
-		d.standsBelow = !itself
+		x.standsBelow = !itself
 	}
 	foreign := held || hosts || stands
-	if !d.ask.Cascade {
-		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
+	if !x.ask.Cascade {
+		arriving, known := x.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
 			return nil
 		}
@@ -243,156 +246,209 @@ func (z *Zone) serves(owner name.Rel) bool {
 	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
 }
 
-// signsOthers refuses a DS by a namespace that is not the zone's own at a zone of a third one: who validates would
-// take that zone for forged. A cascade does not ask it of one that stands.
-func (d *recordDecision) signsOthers(z *Zone, p *place, come *Contribution) *Refusal {
-	if d.stands(z, come) {
+// refuseSigning refuses a DS by a namespace that is not the zone's own at a zone of a third one: a validating resolver
+// would take that zone for forged. A cascade does not ask it of one that stands.
+func (x *delta) refuseSigning() *Refusal {
+	p := x.place
+	if x.standsAlready() {
 		return nil
 	}
-	child, known := get[Holding](&d.reading, HoldingKey(p.view, p.fqdn))
-	if !known || child == nil || child.Namespace == d.ask.Namespace {
+	child, known := get[Holding](&x.reading, HoldingKey(p.view, p.fqdn))
+	if !known || child == nil || child.Namespace == x.ask.Namespace {
 		return nil
 	}
-	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can write it, or the owner of zone %s)", p.fqdn, z.FQDN())
+	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can write it, or the owner of zone %s)", p.fqdn, x.zone.FQDN())
 }
 
-// coexists holds S5.5: what may stand beside what. at is the owner in the way.
-func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others *Owner, plan *Plan) (name.Rel, *Refusal) {
-	owner, t := come.Owner, come.Type
-	conflict := func(format string, args ...any) *Refusal {
-		return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, format, args...)
+// checkCoexistence holds S5.5: what may stand beside what. at is the owner in the way.
+func (x *delta) checkCoexistence(plan *Plan) (at name.Rel, refusal *Refusal) {
+	owner, t := x.come.Owner, x.come.Type
+	if refusal := x.checkOwner(); refusal != nil {
+		return owner, refusal
 	}
-	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
-		return owner, conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, p.fqdn)
-	}
-	refuse := func(r *Refusal) (name.Rel, *Refusal) {
-		r.Value = d.ask.After.DomainName
-		return owner, r
-	}
-	if r := come.signs(); r != nil {
-		return refuse(r)
-	}
-	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
-		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)
-	}
-	if r := come.hosts(z.FQDN(), p.fqdn); r != nil {
-		if r.Value == nil {
-			return refuse(r)
-		}
-		return owner, r
-	}
-	leaving, known := d.leaving(z, p, owner)
+	leaving, known := x.leavingTypes()
 	if !known {
 		return owner, nil
 	}
-	present := others.types()
-	for _, other := range leaving[owner] {
-		if !slices.Contains(present, other) {
-			present = append(present, other)
+	present := x.presentTypes(leaving[owner])
+	if refusal := x.checkBeside(present); refusal != nil {
+		return owner, refusal
+	}
+	below, at, refusal := x.checkAbove(leaving)
+	if refusal != nil {
+		return at, refusal
+	}
+	known = true
+	switch {
+	case t == rdata.DNAME:
+		refusal, known = x.checkBelow()
+	case t == rdata.NS && !owner.IsApex():
+		known = x.warnOfCut(present, plan)
+	}
+	if !known || refusal != nil {
+		return owner, refusal
+	}
+	x.warnOfOcclusion(below, plan)
+	x.warnOfValues(plan)
+	x.warnOfDots(plan)
+	return owner, nil
+}
+
+// conflict refuses what may not stand beside other data, or at such a name.
+func (x *delta) conflict(format string, args ...any) *Refusal {
+	return invalid("spec.domainName", x.ask.After.DomainName, ReasonCNAMEConflict, format, args...)
+}
+
+// checkOwner refuses data that may not stand at its owner, whatever else does.
+func (x *delta) checkOwner() *Refusal {
+	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
+		return x.conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, fqdn)
+	}
+	refusal := x.come.checkSigning()
+	if refusal == nil && isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
+		return x.conflict("%s cannot stand at a wildcard (S5.5)", t)
+	}
+	if refusal == nil {
+		refusal = x.come.checkHosts(x.zone.FQDN(), fqdn)
+	}
+	if refusal != nil && refusal.Value == nil {
+		refusal.Value = x.ask.After.DomainName
+	}
+	return refusal
+}
+
+// presentTypes are the types of the other data at the owner: of records, of those that leave another zone for it, and
+// of the zone itself.
+func (x *delta) presentTypes(leaving []rdata.Type) []rdata.Type {
+	present := x.others.types()
+	add := func(t rdata.Type) {
+		if !slices.Contains(present, t) {
+			present = append(present, t)
 		}
 	}
-	for _, s := range z.made(owner) {
-		if !slices.Contains(present, s.Type) {
-			present = append(present, s.Type)
-		}
+	for _, t := range leaving {
+		add(t)
 	}
+	for _, s := range x.zone.made(x.come.Owner) {
+		add(s.Type)
+	}
+	return present
+}
+
+// checkBeside refuses what may not stand beside the types that are present at its owner.
+func (x *delta) checkBeside(present []rdata.Type) *Refusal {
+	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
 	for _, other := range present {
 		switch {
 		case other == t:
 		case t == rdata.CNAME:
-			return owner, conflict("CNAME cannot stand beside %s at %s (S5.5; remove the other data or use another name)", other, p.fqdn)
+			return x.conflict("CNAME cannot stand beside %s at %s (S5.5; remove the other data or use another name)", other, fqdn)
 		case other == rdata.CNAME:
-			return owner, conflict("%s cannot stand beside the CNAME at %s (S5.5; remove the CNAME or use another name)", t, p.fqdn)
+			return x.conflict("%s cannot stand beside the CNAME at %s (S5.5; remove the CNAME or use another name)", t, fqdn)
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
-			return owner, conflict("NS and DNAME cannot stand together at %s (S5.5)", p.fqdn)
+			return x.conflict("NS and DNAME cannot stand together at %s (S5.5)", fqdn)
 		}
 	}
 	if t.Single() {
-		merged := others.clone()
-		merged.add(come, make([]int, len(come.Values)))
-		if n, _ := merged.distinct(t); n > 1 {
-			return refuse(several(t, p.fqdn, n))
+		if n, _ := x.merged().distinct(t); n > 1 {
+			refusal := refuseSeveral(t, fqdn, n)
+			refusal.Value = x.ask.After.DomainName
+			return refusal
 		}
 	}
-	occluded, below := false, false
-	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
-		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up))
-		if p.holding.with(o, up, d.ask.UID).hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
-			at, _ := up.In(z.FQDN())
-			return up, conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", p.fqdn, at)
-		}
-		if !up.IsApex() && o.hasType(rdata.NS) && !glue(o, t, p.fqdn, owner) {
-			occluded, below = true, true
-		}
-	}
-	if t == rdata.DNAME || t == rdata.NS && !owner.IsApex() {
-		below, known := get[OwnersBelow](&d.reading, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
-		if !known {
-			return owner, nil
-		}
-		if t == rdata.DNAME {
-			any := below != nil && below.Any
-			for _, m := range z.MadeNames {
-				any = any || m != owner && encloses(owner, m)
-			}
-			for _, r := range p.holding.Reserved {
-				any = any || r.UID != d.ask.UID && r.Owner != owner && encloses(owner, r.Owner)
-			}
-			d.standsBelow = any
-			// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
-			zones, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
-			if !known {
-				return owner, nil
-			}
-			if zones != nil {
-				for _, b := range zones.Zones {
-					any = any || b.Parent != nil && b.Parent.UID == z.UID && !b.ExternalCut
-				}
-			}
-			if any {
-				return owner, conflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", p.fqdn)
-			}
-		}
-		after := others.clone()
-		after.add(come, make([]int, len(come.Values)))
-		beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
-			return other != rdata.NS && other != rdata.DS && !glue(after, other, p.fqdn, owner)
-		})
-		if t == rdata.NS && (below != nil && below.Any || beside) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and addresses that are glue (S5.5)", p.fqdn))
-		}
-	}
-	if !owner.IsApex() && t != rdata.NS && t != rdata.DS && others.hasType(rdata.NS) && !glue(others, t, p.fqdn, owner) {
-		occluded = true
-	}
-	switch {
-	case below && slices.Contains(apexHosts(z, p.holding), owner): // the zone's own name servers
-	case below && (t == rdata.A || t == rdata.AAAA) && !isWildcard(owner):
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s that name it (S5.5)", t, p.fqdn, z.FQDN()))
-	case occluded:
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, p.fqdn))
-	}
-	d.remarks(z, p, come, others, plan)
-	d.warnOfDots(z, p, come, plan)
-	return owner, nil
+	return nil
 }
 
-// leaving are the types that stand at owner, and at each name above it, in zones that lose
+// merged is the owner with what comes, without the sizes of its values.
+func (x *delta) merged() *Owner {
+	out := x.others.clone()
+	out.add(x.come, make([]int, len(x.come.Values)))
+	return out
+}
+
+// checkAbove refuses what would lie below a DNAME, whose owner at is. below: it lies below NS records.
+func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, at name.Rel, refusal *Refusal) {
+	owner, fqdn := x.come.Owner, x.place.fqdn
+	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		o := x.storedOwner(up)
+		if x.holding.with(o, up, x.ask.UID).hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
+			return false, up, x.conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn, x.fqdn(up))
+		}
+		below = below || !up.IsApex() && o.hasType(rdata.NS) && !glue(o, x.come.Type, fqdn, owner)
+	}
+	return below, owner, nil
+}
+
+// checkBelow refuses a DNAME above names that it would replace. known false: facts are needed.
+func (x *delta) checkBelow() (refusal *Refusal, known bool) {
+	z, owner, fqdn := x.zone, x.come.Owner, x.place.fqdn
+	below, known := get[OwnersBelow](&x.reading, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
+	if !known {
+		return nil, false
+	}
+	x.standsBelow = below != nil && below.Any ||
+		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && encloses(owner, m) }) ||
+		slices.ContainsFunc(x.holding.Reserved, func(r Reservation) bool {
+			return r.UID != x.ask.UID && r.Owner != owner && encloses(owner, r.Owner)
+		})
+	// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
+	zones, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.place.view, Name: fqdn})
+	if !known {
+		return nil, false
+	}
+	if x.standsBelow || zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool { return b.CountedBy(z) }) {
+		return x.conflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", fqdn), true
+	}
+	return nil, true
+}
+
+// warnOfCut warns of NS records that occlude what stands at their owner or below it. false: facts are needed.
+func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
+	owner, fqdn := x.come.Owner, x.place.fqdn
+	below, known := get[OwnersBelow](&x.reading, Key{Kind: KindOwnersBelow, Zone: x.zone.UID, Owner: owner})
+	if !known {
+		return false
+	}
+	after := x.merged()
+	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
+		return other != rdata.NS && other != rdata.DS && !glue(after, other, fqdn, owner)
+	})
+	if below != nil && below.Any || beside {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and addresses that are glue (S5.5)", fqdn))
+	}
+	return true
+}
+
+// warnOfOcclusion warns of data that NS records at its owner, or above it (below), occlude.
+func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
+	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.hasType(rdata.NS) && !glue(x.others, t, fqdn, owner)
+	switch {
+	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
+	case below && (t == rdata.A || t == rdata.AAAA) && !isWildcard(owner):
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s that name it (S5.5)", t, fqdn, x.zone.FQDN()))
+	case below || beside:
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, fqdn))
+	}
+}
+
+// leavingTypes are the types that stand at owner, and at each name above it, in zones that lose
 // them to this one: a client's write is decided as if they had come (S2.7). What the record
 // itself has there says nothing.
-func (d *recordDecision) leaving(z *Zone, p *place, owner name.Rel) (types map[name.Rel][]rdata.Type, known bool) {
-	if b := d.ask.Before; d.ask.Cascade || !p.holding.gaining() || b != nil && b.FQDN == p.fqdn {
+func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
+	if b := x.ask.Before; x.ask.Cascade || !x.holding.gaining() || b != nil && b.FQDN == x.place.fqdn {
 		return nil, true
 	}
 	types = map[name.Rel][]rdata.Type{}
 	known = true
-	for at, ok := owner, true; ok; at, ok = at.Parent() {
-		ks := p.holding.losing(z, at)
-		if known = d.all(ks) && known; !known { // all of them, in one round
+	for at, ok := x.come.Owner, true; ok; at, ok = at.Parent() {
+		ks := x.holding.losing(x.zone, at)
+		if known = x.all(ks) && known; !known { // all of them, in one round
 			continue
 		}
 		for _, k := range ks {
-			o, _ := glance[Owner](&d.reading, k)
+			o, _ := glance[Owner](&x.reading, k)
 			types[at] = append(types[at], o.types()...)
 		}
 	}
@@ -402,8 +458,8 @@ func (d *recordDecision) leaving(z *Zone, p *place, owner name.Rel) (types map[n
 // deleteDS are the values of CDS and CDNSKEY that ask the parent to remove the DS (RFC 8078 §4).
 var deleteDS = map[rdata.Type]string{rdata.CDS: "0 0 0 00", rdata.CDNSKEY: "0 3 0 AA=="}
 
-// signs refuses data at the apex for the keys that the zone is signed with.
-func (c *Contribution) signs() *Refusal {
+// checkSigning refuses data at the apex for the keys that the zone is signed with.
+func (c *Contribution) checkSigning() *Refusal {
 	request, ok := deleteDS[c.Type]
 	if !ok || !c.Owner.IsApex() || !slices.ContainsFunc(c.Values, func(v rdata.Value) bool { return v.Text != request }) {
 		return nil
@@ -411,9 +467,9 @@ func (c *Contribution) signs() *Refusal {
 	return invalid("spec.domainName", nil, ReasonValidationFailed, "%s at a zone's own apex is made by the server that signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", c.Type, request)
 }
 
-// several refuses more than one value of a type of which a name has one. Of CNAME and
+// refuseSeveral refuses more than one value of a type of which a name has one. Of CNAME and
 // DNAME there never were more.
-func several(t rdata.Type, fqdn name.Name, n int) *Refusal {
+func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *Refusal {
 	reason := ReasonCNAMEConflict
 	if t != rdata.CNAME && t != rdata.DNAME {
 		reason = ReasonValidationFailed
@@ -421,9 +477,9 @@ func several(t rdata.Type, fqdn name.Name, n int) *Refusal {
 	return invalid("spec.domainName", nil, reason, "there can be one %s at %s, not %d (S5.5; keep one value)", t, fqdn, n)
 }
 
-// manyTypes refuses one more type at a name, and in a cascade those of a name that has
+// refuseManyTypes refuses one more type at a name, and in a cascade those of a name that has
 // more since an earlier version: BIND takes no zone with it by transfer.
-func manyTypes(fqdn name.Name) *Refusal {
+func refuseManyTypes(fqdn name.Name) *Refusal {
 	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
 }
 
@@ -442,9 +498,10 @@ func encloses(up, sub name.Rel) bool {
 	return false
 }
 
-// remarks are the warnings of S5.8: differing TTLs, the same rdata twice or in
-// two spellings, and hosts that are aliases.
-func (d *recordDecision) remarks(z *Zone, p *place, come *Contribution, others *Owner, plan *Plan) {
+// warnOfValues warns of what S5.8 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
+// aliases.
+func (x *delta) warnOfValues(plan *Plan) {
+	z, p, come, others := x.zone, x.place, x.come, x.others
 	if ttl := others.ttl(come.Type); ttl != nil {
 		mine := come.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
@@ -467,7 +524,7 @@ func (d *recordDecision) remarks(z *Zone, p *place, come *Contribution, others *
 			continue
 		}
 		if rel, ok := target.Rel(z.FQDN()); ok {
-			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, rel)); o.hasType(rdata.CNAME) {
+			if o := x.storedOwner(rel); o.hasType(rdata.CNAME) {
 				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.8, RFC 2181 §10.3)", come.Type, p.fqdn, target))
 			}
 		}
@@ -487,9 +544,10 @@ func relative(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// limits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers refuse a
+// checkLimits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers refuse a
 // zone with more.
-func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, marks) {
+func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
+	z, come := x.zone, x.come
 	t := come.Type
 	values, octets := after.distinct(t)
 	var was, wasOctets, wasTypes, wasAll int
@@ -507,8 +565,8 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	owner, _ := come.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10)
 	wasOctets += was * (owner.WireLen() + 10)
-	if types > MaxTypesAtName && (types > wasTypes || d.stands(z, come) && !after.sharesType(come)) {
-		return manyTypes(owner), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
+	if types > MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.sharesType(come)) {
+		return refuseManyTypes(owner), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
 	}
 	var why string
 	switch {

@@ -469,18 +469,19 @@ func speaksBelow(owner name.Rel, t rdata.Type) bool {
 	return t == rdata.TXT || t == rdata.CNAME || t == rdata.NS || t == rdata.DNAME
 }
 
-// speaksForOthers refuses a namespace other than the zone's own what would be
+// refuseSpeaking refuses a namespace other than the zone's own what would be
 // taken for names below that another one holds, unless it held the base name
 // before them (S4.7); and a wildcard that would answer for a host that the zone or
 // its apex names. A cascade does not ask it of what stands, and of what it brings here
 // no more than about what the zone, its apex or its rules name.
-func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, come *Contribution) *Refusal {
-	ns, base := d.ask.Namespace, Base(come.Owner)
-	if d.stands(z, come) {
+func (x *delta) refuseSpeaking() *Refusal {
+	z, holding, p, come := x.zone, x.holding, x.place, x.come
+	ns, base := x.ask.Namespace, Base(come.Owner)
+	if x.standsAlready() {
 		return nil
 	}
 	if isWildcard(come.Owner) && wildcardBelow(base) == come.Owner {
-		hosts, known := d.hostsBelow(z, holding, ns, strictlyBelow(base))
+		hosts, known := x.hostsBelow(z, holding, ns, strictlyBelow(base))
 		if known && hosts {
 			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a host that zone %s or its apex names, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
 		}
@@ -488,11 +489,11 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 	if !speaksBelow(come.Owner, come.Type) {
 		return nil
 	}
-	others, stands, known := d.othersBelow(z, holding, base, d.claimant(holding))
+	others, stands, known := x.othersBelow(z, holding, base, x.claimant())
 	if !known || !others {
 		return nil
 	}
-	d.standsBelow = stands
+	x.standsBelow = stands
 	hint := "its owner can write it"
 	if come.Owner != base {
 		hint += ", or add a delegation that names the underscore label or the wildcard literally"

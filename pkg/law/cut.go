@@ -250,14 +250,14 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	if counts != all {
 		plan.Debts = append(plan.Debts, ask.Owed) // the rest is another step
 	}
-	df, owners, after := cutDiff(d, p, before, counts)
+	df, writes, owners := cutDiff(d, p, before, counts)
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
-	if df.empty() && len(owners) == 0 {
+	if df.empty() && len(writes) == 0 {
 		return plan, nil
 	}
-	plan.Writes = append(owners, Write{Key: key, Value: cutFact(counts, before)})
+	plan.Writes = append(writes, Write{Key: key, Value: cutFact(counts, before)})
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if !df.empty() {
@@ -268,7 +268,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	if !d.brake(plan, change, p, moved{of: ask.Owed.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
 		return nil, nil
 	}
-	c, known := servable(d, change.Zone, change.Holding, after)
+	c, known := servable(d, change.Zone, change.Holding, owners)
 	if !known {
 		return nil, nil
 	}
@@ -295,15 +295,14 @@ func cutFact(c, before *CountedCut) any {
 // cutDiff is how the definition of p changes when it counts after instead of
 // before, the owners that say so, and the owners as they are after. A value that p's own records give too stays
 // one value.
-func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, map[name.Rel]*Owner) {
+func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ownerChanges) {
 	type set struct {
 		owner name.Rel
 		t     rdata.Type
 	}
 	var sets []set
 	data := map[set][]string{}
-	var order []name.Rel
-	was, is := map[name.Rel]*Owner{}, map[name.Rel]*Owner{}
+	var owners ownerChanges
 	count := func(c *CountedCut, n int) {
 		if c == nil {
 			return
@@ -314,15 +313,16 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ma
 				sets = append(sets, k)
 			}
 			data[k] = append(data[k], s.Data...)
-			if is[s.Owner] == nil {
-				o, ok := get[Owner](d, OwnerKey(p.UID, s.Owner))
+			o := owners.after(s.Owner)
+			if o == nil {
+				stored, ok := get[Owner](d, OwnerKey(p.UID, s.Owner))
 				if !ok {
 					continue
 				}
-				was[s.Owner], is[s.Owner] = o, o.clone()
-				order = append(order, s.Owner)
+				o = stored.clone()
+				owners = append(owners, ownerChange{s.Owner, stored, o})
 			}
-			is[s.Owner].countCut(s, n)
+			o.countCut(s, n)
 		}
 	}
 	count(before, -1)
@@ -332,17 +332,18 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ma
 		return df, nil, nil
 	}
 	for _, k := range sets {
+		o := owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.at == k.owner })]
 		slices.Sort(data[k])
 		for _, text := range slices.Compact(data[k]) {
 			row, dg := content.Row{Owner: k.owner, Type: k.t, Data: text}, DigestOf(text)
-			switch had, has := was[k.owner].defines(k.t, dg), is[k.owner].defines(k.t, dg); {
+			switch had, has := o.before.defines(k.t, dg), o.after.defines(k.t, dg); {
 			case had && !has:
 				df.removed = append(df.removed, row)
 			case !had && has:
 				df.added = append(df.added, row)
 			}
 		}
-		x, y := was[k.owner].definedTTL(k.t), is[k.owner].definedTTL(k.t)
+		x, y := o.before.definedTTL(k.t), o.after.definedTTL(k.t)
 		if x == nil && y == nil || x != nil && y != nil && *x == *y {
 			continue
 		}
@@ -355,15 +356,15 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ma
 		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
 	})
 	var writes []Write
-	for _, owner := range order {
-		if !slices.EqualFunc(ownerCut(was[owner]), is[owner].Cut, sameOwnerValue) {
-			if o := is[owner]; len(o.Values)+len(o.Cut) == 0 && !o.WaitedBelow {
-				o.Waited = false // the cascade of the child looks at all that waits there
+	for _, o := range owners {
+		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
+			if len(o.after.Values)+len(o.after.Cut) == 0 && !o.after.WaitedBelow {
+				o.after.Waited = false // the cascade of the child looks at all that waits there
 			}
-			writes = append(writes, Write{Key: OwnerKey(p.UID, owner), Value: ownerFact(is[owner])})
+			writes = append(writes, Write{Key: OwnerKey(p.UID, o.at), Value: ownerFact(o.after)})
 		}
 	}
-	return df, writes, is
+	return df, writes, owners
 }
 
 func ownerCut(o *Owner) []OwnerValue {

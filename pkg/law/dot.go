@@ -31,11 +31,12 @@ func undotted(what, written string, means fmt.Stringer, sentence string) string 
 
 // warnOfDots warns where the owner repeats the name of the zone, and of the first host of two labels or more that does
 // so or at which nothing of the zone stands.
-func (d *recordDecision) warnOfDots(z *Zone, p *place, come *Contribution, plan *Plan) {
-	if d.ask.Cascade {
+func (x *delta) warnOfDots(plan *Plan) {
+	z, p, come := x.zone, x.place, x.come
+	if x.ask.Cascade {
 		return
 	}
-	if text := d.ask.After.DomainName; !name.IsAbsolute(text) && repeats(come.Owner, z.FQDN()) {
+	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && repeats(come.Owner, z.FQDN()) {
 		plan.Warnings = append(plan.Warnings, undotted("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
 	looked := 0
@@ -53,7 +54,7 @@ func (d *recordDecision) warnOfDots(z *Zone, p *place, come *Contribution, plan 
 			if looked++; looked > maxHosts {
 				return
 			}
-			if stands, known := d.standsAt(z, host); stands || !known {
+			if stands, known := x.standsAt(host); stands || !known {
 				continue // what is not known yet is asked for, of every host in one trip
 			}
 		}
@@ -71,21 +72,22 @@ func lastLabel(r name.Rel) string {
 }
 
 // standsAt reports whether the zone has data at a name, or a child zone at or above it.
-func (d *recordDecision) standsAt(z *Zone, host name.Rel) (stands, known bool) {
+func (x *delta) standsAt(host name.Rel) (stands, known bool) {
+	z := x.zone
 	keys := []Key{OwnerKey(z.UID, host)}
 	for up, ok := host, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		if at, err := up.In(z.FQDN()); err == nil {
 			keys = append(keys, HoldingKey(z.View, at))
 		}
 	}
-	if !d.all(keys) {
+	if !x.all(keys) {
 		return false, false
 	}
-	if o, _ := get[Owner](&d.reading, keys[0]); o != nil && len(o.types()) > 0 || slices.Contains(z.MadeNames, host) {
+	if o, _ := get[Owner](&x.reading, keys[0]); o != nil && len(o.types()) > 0 || slices.Contains(z.MadeNames, host) {
 		return true, true
 	}
 	for _, key := range keys[1:] {
-		if h, _ := get[Holding](&d.reading, key); h != nil && h.Parent != nil && h.Parent.UID == z.UID {
+		if h, _ := get[Holding](&x.reading, key); h != nil && h.Parent != nil && h.Parent.UID == z.UID {
 			return true, true
 		}
 	}

@@ -60,15 +60,15 @@ func reverse(fqdn name.Name) bool {
 	return n >= 2 && (labels[n-1] == "arpa" && (labels[n-2] == "in-addr" || labels[n-2] == "ip6") || labels[n-1] == "int" && labels[n-2] == "ip6")
 }
 
-// hosts refuses what BIND would refuse the zone for.
-func (c *Contribution) hosts(zone, fqdn name.Name) *Refusal {
+// checkHosts refuses what BIND would refuse the zone for.
+func (c *Contribution) checkHosts(zone, fqdn name.Name) *Refusal {
 	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
 		return invalid("spec.domainName", nil, ReasonValidationFailed, "%s stands at host names only, and %s is none: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1; use another name)", c.Type, fqdn)
 	}
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
 		if err != nil {
-			continue // packed says why
+			continue // packValues says why
 		}
 		fields := strings.Fields(text)
 		first, end, mailbox := hostFields(c.Type, fqdn, fields)

@@ -138,13 +138,13 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 		soon = append(soon, OwnerKey(home.UID, up))
 	}
 	d.all(soon)
-	there, refusal := d.change(&Plan{}, p.zone, p.holding, p, nil)
+	there, refusal := d.changeZone(&Plan{}, p.zone, p.holding, p, nil)
 	if len(d.needs) > 0 || refusal != nil {
 		return nil, refusal
 	}
 	r := Reservation{ID: ask.WorkID + "-move", UID: ask.UID, Namespace: ask.Namespace, Owner: p.owner, Type: ask.After.Type,
 		Values: len(ask.After.Values), Absolute: ask.After.Absolute(), N: p.zone.N}
-	sizes, refusal := packed(p.zone.FQDN(), &Contribution{Owner: p.owner, Type: r.Type, Values: ask.After.Values})
+	sizes, refusal := packValues(p.zone.FQDN(), &Contribution{Owner: p.owner, Type: r.Type, Values: ask.After.Values})
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -159,7 +159,7 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	plan.Orphan = p.waiting(ask.After)
 	plan.Orphan.Left = r.Admission
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s, where its place is reserved", p.zone.FQDN())}
-	if plan, refusal = d.change(plan, home, homeHolding, nil, nil); len(d.needs) > 0 || refusal != nil {
+	if plan, refusal = d.changeZone(plan, home, homeHolding, nil, nil); len(d.needs) > 0 || refusal != nil {
 		return nil, refusal
 	}
 	plan.Rule, plan.Warnings, plan.Arrival = there.Rule, append(plan.Warnings, there.Warnings...), there.Record

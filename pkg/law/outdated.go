@@ -92,15 +92,15 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 	if err != nil {
 		return
 	}
-	why := c.kind()
+	why := c.checkType()
 	if why == nil {
-		_, why = packed(z.FQDN(), &c)
+		_, why = packValues(z.FQDN(), &c)
 	}
 	if why == nil {
-		why = c.hosts(z.FQDN(), fqdn)
+		why = c.checkHosts(z.FQDN(), fqdn)
 	}
 	if why == nil {
-		why = c.signs()
+		why = c.checkSigning()
 	}
 	if why == nil && c.Type.ByNumber() && len(z.grants(fqdn, c.Type, record.Namespace)) == 0 {
 		why = z.notDelegated(fqdn, c.Owner, c.Type, record.Namespace)
@@ -185,9 +185,9 @@ func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
 		r := OutdatedRecord{Zone: at.zone, Record: s.record}
 		switch n := too[s.t]; {
 		case n > 1:
-			r.Why, r.Stays = several(s.t, fqdn, n), len(values[s.t]) < 2
+			r.Why, r.Stays = refuseSeveral(s.t, fqdn, n), len(values[s.t]) < 2
 		case before > MaxTypesAtName:
-			r.Why, r.Stays = manyTypes(fqdn), now <= MaxTypesAtName || records[s.t] > 1
+			r.Why, r.Stays = refuseManyTypes(fqdn), now <= MaxTypesAtName || records[s.t] > 1
 		default:
 			continue
 		}

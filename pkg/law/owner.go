@@ -189,18 +189,18 @@ func (o *Owner) types() []rdata.Type {
 	return out
 }
 
-// kind refuses a type of which an earlier version took Records.
-func (c *Contribution) kind() *Refusal {
+// checkType refuses a type of which an earlier version took Records.
+func (c *Contribution) checkType() *Refusal {
 	if err := c.Type.CheckRecord(); err != nil {
 		return invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
 	}
 	return nil
 }
 
-// packed are the wire lengths of a contribution's rdata in a zone; a refusal
+// packValues returns the wire lengths of a contribution's rdata in a zone; a refusal
 // where a name in it is too long there, or where an earlier version took what
 // some server does not load (S5.7).
-func packed(zone name.Name, c *Contribution) ([]int, *Refusal) {
+func packValues(zone name.Name, c *Contribution) ([]int, *Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
 		wire, err := v.Pack(zone)
@@ -213,6 +213,25 @@ func packed(zone name.Name, c *Contribution) ([]int, *Refusal) {
 		sizes[i] = len(wire)
 	}
 	return sizes, nil
+}
+
+// ownerChange is what stands at one owner before a write and after it.
+type ownerChange struct {
+	at            name.Rel
+	before, after *Owner
+}
+
+// ownerChanges lists the owners that a write concerns, each once.
+type ownerChanges []ownerChange
+
+// after is the owner at a name after the write, nil where the write does not concern it.
+func (l ownerChanges) after(at name.Rel) *Owner {
+	for i := range l {
+		if l[i].at == at {
+			return l[i].after
+		}
+	}
+	return nil
 }
 
 // ownerFact is the stored form: nothing at all when there is nothing to say.

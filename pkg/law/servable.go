@@ -60,13 +60,13 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 	return &out
 }
 
-// nameServers keeps what depends on the zone's name servers when a record step
-// touches them: the debt to the parent and the Servable condition. false: facts
-// are needed.
-func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, before *Holding, z *Zone, gone, come *Contribution, after map[name.Rel]*Owner) bool {
+// updateNameServers keeps what depends on the zone's name servers where the step touches them: the debt to the parent
+// and the Servable condition. false: facts are needed.
+func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
+	z := x.zone
 	apexNS, address := false, false
-	hosts := apexHosts(z, before)
-	for _, c := range []*Contribution{gone, come} {
+	hosts := apexHosts(z, x.holding)
+	for _, c := range []*Contribution{x.gone, x.come} {
 		if c == nil {
 			continue
 		}
@@ -79,7 +79,7 @@ func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, before *Hol
 	if change.Holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
-	c, known := servable(&d.reading, z, change.Holding, after)
+	c, known := servable(&x.reading, z, change.Holding, x.owners)
 	change.Servable = c
 	return known
 }
@@ -115,9 +115,8 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// servable is the Servable condition of a zone whose owners are overlaid with
-// after. false: facts are needed.
-func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Condition, bool) {
+// servable is the Servable condition of a zone of which a write changes owners. false: facts are needed.
+func servable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition, bool) {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}, true
 	}
@@ -128,7 +127,7 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 	var ks []Key
 	for _, host := range hosts {
 		for at, ok := host, true; ok && (at == host || !at.IsApex()); at, ok = at.Parent() {
-			if after[at] == nil {
+			if owners.after(at) == nil {
 				ks = append(ks, OwnerKey(z.UID, at))
 			}
 		}
@@ -137,7 +136,7 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 		return nil, false
 	}
 	stands := func(at name.Rel) *Owner {
-		o := after[at]
+		o := owners.after(at)
 		if o == nil {
 			o, _ = get[Owner](r, OwnerKey(z.UID, at))
 		}
