@@ -184,23 +184,17 @@ func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRec
 
 // eachRecord calls do for every Record of a namespace that the field selector takes.
 func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
-	options := metav1.ListOptions{FieldSelector: selector, Limit: pageSize}
-	for {
-		var page *v1alpha1.RecordList
-		err := retryTransient(ctx, func() (err error) {
+	list := func(ctx context.Context, options metav1.ListOptions) (page *v1alpha1.RecordList, err error) {
+		err = retryTransient(ctx, func() (err error) {
 			page, err = l.typed.KubizoneV1alpha1().Records(namespace).List(ctx, options)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		for i := range page.Items {
-			do(&page.Items[i])
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return nil
-		}
+		return page, err
 	}
+	return EachItem(ctx, list, metav1.ListOptions{FieldSelector: selector}, func(r *v1alpha1.Record) error {
+		do(r)
+		return nil
+	})
 }
 
 func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.NamespacedName) {

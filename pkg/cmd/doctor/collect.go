@@ -35,6 +35,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/load"
 )
 
 const (
@@ -83,10 +84,10 @@ type facts struct {
 	// delivered.
 	classes, undecided int
 
-	held       []heldZone
-	idle       []idleDelegation
+	held       []objectMessage // zones that a mass deletion holds back (S7.5); the message ends in the command that lets it through
+	idle       []objectMessage // Delegations that are in force nowhere (S4.8), and why
 	outdated   []outdated
-	objectsErr error // Zones and Records, which both are read from
+	objectsErr error // of reading the Zones, Delegations and Records that these come from
 
 	answers   []answer
 	discovery error // of the group version, through kube-apiserver
@@ -102,18 +103,15 @@ type answer struct {
 	err    error
 }
 
+// objectMessage is an object and what is said of it.
+type objectMessage struct{ namespace, name, message string }
+
 // outdated is a Record that is refused now (S5.9).
 type outdated struct {
-	namespace, name, message string
+	objectMessage
 	// stands: its zone has it still.
 	stands bool
 }
-
-// idleDelegation is a Delegation that is in force nowhere (S4.8), and why.
-type idleDelegation struct{ namespace, name, message string }
-
-// heldZone is a zone that a mass deletion holds back (S7.5). message ends in the line that lets it through.
-type heldZone struct{ namespace, name, message string }
 
 // serviceRef is what the APIService names, else what the manifests call it.
 func (f *facts) serviceRef() (namespace, service string, port int32) {
@@ -139,16 +137,23 @@ func (f *facts) standalone() bool {
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askServer is what the server of the kubeconfig says of itself.
-func askServer(ctx context.Context, client kubernetes.Interface) answer {
-	a := answer{from: "the server"}
-	for path, text := range map[string]*string{"/readyz": &a.readyz, "/healthz": &a.health} {
-		said, err := client.Discovery().RESTClient().Get().AbsPath(path).Param("verbose", "").DoRaw(ctx)
+// askPaths reads both paths of health with get.
+func askPaths(from string, get func(path string) ([]byte, error)) answer {
+	a := answer{from: from}
+	for path, text := range map[string]*string{"readyz": &a.readyz, "healthz": &a.health} {
+		said, err := get(path)
 		if *text = string(said); !isChecks(*text) && a.err == nil {
 			a.err = err
 		}
 	}
 	return a
+}
+
+// askServer is what the server of the kubeconfig says of itself.
+func askServer(ctx context.Context, client kubernetes.Interface) answer {
+	return askPaths("the server", func(path string) ([]byte, error) {
+		return client.Discovery().RESTClient().Get().AbsPath("/"+path).Param("verbose", "").DoRaw(ctx)
+	})
 }
 
 func collectFacts(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
@@ -287,82 +292,48 @@ func listRoles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role,
 // held, which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by
 // our own judgement: a server of an older version has another.
 func (f *facts) collectObjects(ctx context.Context, client versioned.Interface) error {
+	api, all := client.KubizoneV1alpha1(), metav1.ListOptions{}
+	if err := load.EachItem(ctx, api.DNSClasses().List, all, func(*v1alpha1.DNSClass) error {
+		f.classes++
+		return nil
+	}); err != nil {
+		return err
+	}
 	var found law.Outdated
-	if err := inPages(func(o metav1.ListOptions) (string, error) {
-		list, err := client.KubizoneV1alpha1().DNSClasses().List(ctx, o)
-		if err != nil {
-			return "", err
+	if err := load.EachItem(ctx, api.Zones(metav1.NamespaceAll).List, all, func(z *v1alpha1.Zone) error {
+		if z.Status.Serial != 0 && isUndecided(z.Status.Conditions) {
+			f.undecided++
 		}
-		f.classes += len(list.Items)
-		return list.Continue, nil
+		if settled := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
+			f.held = append(f.held, objectMessage{z.Namespace, z.Name, settled.Message})
+		}
+		return ledger.AddZone(&found, z)
 	}); err != nil {
 		return err
 	}
-	if err := inPages(func(o metav1.ListOptions) (string, error) {
-		list, err := client.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List(ctx, o)
-		if err != nil {
-			return "", err
+	if err := load.EachItem(ctx, api.Delegations(metav1.NamespaceAll).List, all, func(d *v1alpha1.Delegation) error {
+		if accepted := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionAccepted); accepted != nil && accepted.Status == metav1.ConditionFalse {
+			f.idle = append(f.idle, objectMessage{d.Namespace, d.Name, accepted.Message})
 		}
-		for i := range list.Items {
-			z := &list.Items[i]
-			if err := ledger.AddZone(&found, z); err != nil {
-				return "", err
-			}
-			if z.Status.Serial != 0 && isUndecided(z.Status.Conditions) {
-				f.undecided++
-			}
-			if settled := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
-				f.held = append(f.held, heldZone{z.Namespace, z.Name, settled.Message})
-			}
-		}
-		return list.Continue, nil
-	}); err != nil {
+		return ledger.AddDelegation(&found, d)
+	}); err != nil && !apierrors.IsNotFound(err) { // a server of an older version has no such kind
 		return err
 	}
-	if err := inPages(func(o metav1.ListOptions) (string, error) {
-		list, err := client.KubizoneV1alpha1().Delegations(metav1.NamespaceAll).List(ctx, o)
-		if apierrors.IsNotFound(err) { // a server of an older version has no such kind
-			return "", nil
+	if err := load.EachItem(ctx, api.Records(metav1.NamespaceAll).List, all, func(r *v1alpha1.Record) error {
+		if r.Status.ZoneRef != nil && isUndecided(r.Status.Conditions) {
+			f.undecided++
 		}
-		if err != nil {
-			return "", err
+		if message, ok := ledger.Outdated(r); ok {
+			f.outdated = append(f.outdated, outdated{objectMessage{r.Namespace, r.Name, message}, false})
+			return nil
 		}
-		for i := range list.Items {
-			d := &list.Items[i]
-			if err := ledger.AddDelegation(&found, d); err != nil {
-				return "", err
-			}
-			if accepted := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionAccepted); accepted != nil && accepted.Status == metav1.ConditionFalse {
-				f.idle = append(f.idle, idleDelegation{d.Namespace, d.Name, accepted.Message})
-			}
-		}
-		return list.Continue, nil
-	}); err != nil {
-		return err
-	}
-	if err := inPages(func(o metav1.ListOptions) (string, error) {
-		list, err := client.KubizoneV1alpha1().Records(metav1.NamespaceAll).List(ctx, o)
-		if err != nil {
-			return "", err
-		}
-		for i := range list.Items {
-			r := &list.Items[i]
-			if r.Status.ZoneRef != nil && isUndecided(r.Status.Conditions) {
-				f.undecided++
-			}
-			if message, ok := ledger.Outdated(r); ok {
-				f.outdated = append(f.outdated, outdated{r.Namespace, r.Name, message, false})
-			} else if err := ledger.AddRecord(&found, r); err != nil {
-				return "", err
-			}
-		}
-		return list.Continue, nil
+		return ledger.AddRecord(&found, r)
 	}); err != nil {
 		return err
 	}
 	for _, r := range found.Records() {
 		if !r.Stays {
-			f.outdated = append(f.outdated, outdated{r.Record.Namespace, r.Record.Name, r.Why.Message, true})
+			f.outdated = append(f.outdated, outdated{objectMessage{r.Record.Namespace, r.Record.Name, r.Why.Message}, true})
 		}
 	}
 	return nil
@@ -372,17 +343,6 @@ func (f *facts) collectObjects(ctx context.Context, client versioned.Interface) 
 func isUndecided(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return ready == nil || ready.Status == metav1.ConditionUnknown
-}
-
-// inPages calls for lists until one does not go on.
-func inPages(list func(metav1.ListOptions) (more string, err error)) error {
-	for o := (metav1.ListOptions{Limit: 500}); ; {
-		more, err := list(o)
-		if err != nil || more == "" {
-			return err
-		}
-		o.Continue = more
-	}
 }
 
 // askServers connects to every address that may be the server's, and through kube-apiserver to every pod.
@@ -395,14 +355,9 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []a
 		if pod.Status.Phase != corev1.PodRunning {
 			continue
 		}
-		a := answer{from: "pod " + pod.Name}
-		for path, text := range map[string]*string{"readyz": &a.readyz, "healthz": &a.health} {
-			said, err := client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, map[string]string{"verbose": ""}).DoRaw(ctx)
-			if *text = string(said); !isChecks(*text) && a.err == nil {
-				a.err = err
-			}
-		}
-		all = append(all, a)
+		all = append(all, askPaths("pod "+pod.Name, func(path string) ([]byte, error) {
+			return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, map[string]string{"verbose": ""}).DoRaw(ctx)
+		}))
 	}
 	return all
 }

@@ -558,6 +558,18 @@ func (f *facts) judgeController(now time.Time) Finding {
 // maxNamed Zones and Records are named.
 const maxNamed = 20
 
+// listMessages names the first objects with what is said of each, and counts the others.
+func listMessages(objects []objectMessage) string {
+	var texts []string
+	for _, o := range objects[:min(len(objects), maxNamed)] {
+		texts = append(texts, fmt.Sprintf("%s/%s: %s", o.namespace, o.name, o.message))
+	}
+	if more := len(objects) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
 // judgeHeld lists the zones that a mass deletion holds back, each with the line that lets it through (S7.5).
 func (f *facts) judgeHeld() Finding {
 	const check = "held"
@@ -567,15 +579,7 @@ func (f *facts) judgeHeld() Finding {
 		}
 		return ok(check, "no zone is held by a mass deletion")
 	}
-	var texts []string
-	for _, z := range f.held[:min(len(f.held), maxNamed)] {
-		texts = append(texts, fmt.Sprintf("%s/%s: %s", z.namespace, z.name, z.message))
-	}
-	more := ""
-	if n := len(f.held) - maxNamed; n > 0 {
-		more = fmt.Sprintf("; and %d more", n)
-	}
-	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s%s", len(f.held), strings.Join(texts, "; "), more),
+	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s", len(f.held), listMessages(f.held)),
 		"put back what was removed, or run the line of the zone (docs/operations.md, Mass deletions)")
 }
 
@@ -588,15 +592,7 @@ func (f *facts) judgeDelegations() Finding {
 		}
 		return ok(check, "each is in force")
 	}
-	var texts []string
-	for _, d := range f.idle[:min(len(f.idle), maxNamed)] {
-		texts = append(texts, fmt.Sprintf("%s/%s: %s", d.namespace, d.name, d.message))
-	}
-	more := ""
-	if n := len(f.idle) - maxNamed; n > 0 {
-		more = fmt.Sprintf("; and %d more", n)
-	}
-	return warn(check, fmt.Sprintf("%d are in force nowhere: %s%s", len(f.idle), strings.Join(texts, "; "), more),
+	return warn(check, fmt.Sprintf("%d are in force nowhere: %s", len(f.idle), listMessages(f.idle)),
 		"make the Zone that spec.zoneRef names, in the namespace of the Delegation, or delete the Delegation")
 }
 

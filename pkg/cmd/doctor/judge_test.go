@@ -214,11 +214,11 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			f.objectsErr = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "proto: illegal wireType 7"}}
 		}, "records", Fail, "illegal wireType", "kubizone fsck names its key"},
 		"a mass deletion holds a zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.held = []heldZone{{"infra", "example", "12 of 20 RRsets were removed: kubectl annotate zone example"}}
+			f.held = []objectMessage{{"infra", "example", "12 of 20 RRsets were removed: kubectl annotate zone example"}}
 		}, "held", Warn, "1 held by a mass deletion: infra/example: 12 of 20 RRsets were removed: kubectl annotate zone example", "put back"},
 		"Zones unseen, and whether one is held": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "held", Warn, "could not be looked at", "who may see"},
 		"a Delegation for no zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.idle = []idleDelegation{{"infra", "team-a", "zone infra/never does not exist"}}
+			f.idle = []objectMessage{{"infra", "team-a", "zone infra/never does not exist"}}
 		}, "delegations", Warn, "1 are in force nowhere: infra/team-a: zone infra/never does not exist", "spec.zoneRef"},
 		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
 		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {

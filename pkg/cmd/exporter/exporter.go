@@ -32,9 +32,6 @@ const (
 	formatJSON     = "json"
 )
 
-// pageSize bounds one answer of a list.
-const pageSize = 1000
-
 // Options are the flags.
 type Options struct {
 	Client *kubeconfig.Options
@@ -101,15 +98,13 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 	} else if err != nil {
 		return err
 	}
-	for i := range delegations {
-		delegation := &delegations[i]
+	for _, delegation := range delegations {
 		delegation.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Delegation"}
 		delegation.ObjectMeta = asWritten(delegation.ObjectMeta)
 		delegation.Status = v1alpha1.DelegationStatus{}
 		objects = append(objects, delegation)
 	}
-	for i := range records {
-		record := &records[i]
+	for _, record := range records {
 		record.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"}
 		record.ObjectMeta = asWritten(record.ObjectMeta)
 		record.Status = v1alpha1.RecordStatus{}
@@ -129,25 +124,20 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 }
 
 // delegationsOf are the Delegations of the zone; a server that has no such kind has none.
-func delegationsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (all []v1alpha1.Delegation, err error) {
-	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + zone.Name, Limit: pageSize}
-	for {
-		page, err := client.KubizoneV1alpha1().Delegations(zone.Namespace).List(ctx, options)
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Items...)
-		if options.Continue = page.Continue; options.Continue == "" {
-			return all, nil
-		}
+func delegationsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (all []*v1alpha1.Delegation, err error) {
+	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + zone.Name}
+	err = load.EachItem(ctx, client.KubizoneV1alpha1().Delegations(zone.Namespace).List, options, func(d *v1alpha1.Delegation) error {
+		all = append(all, d)
+		return nil
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
 	}
+	return all, err
 }
 
 // recordsOf are the Records that the zone has adopted. missing says why there may be others.
-func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []v1alpha1.Record, missing, err error) {
+func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []*v1alpha1.Record, missing, err error) {
 	records, err = listRecords(ctx, client, metav1.NamespaceAll, zone)
 	if apierrors.IsForbidden(err) {
 		missing = err
@@ -156,19 +146,13 @@ func recordsOf(ctx context.Context, client versioned.Interface, zone types.Names
 	return records, missing, err
 }
 
-func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) ([]v1alpha1.Record, error) {
-	var records []v1alpha1.Record
-	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String(), Limit: pageSize}
-	for {
-		page, err := client.KubizoneV1alpha1().Records(namespace).List(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, page.Items...)
-		if options.Continue = page.Continue; options.Continue == "" {
-			return records, nil
-		}
-	}
+func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []*v1alpha1.Record, err error) {
+	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String()}
+	err = load.EachItem(ctx, client.KubizoneV1alpha1().Records(namespace).List, options, func(r *v1alpha1.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	return records, err
 }
 
 // asWritten is what somebody wrote of an object's metadata.

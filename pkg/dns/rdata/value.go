@@ -6,7 +6,6 @@ package rdata
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -242,18 +241,6 @@ func (v Value) Target(origin name.Name) (name.Name, bool) {
 	}
 	n, err := name.ParseIn(host, origin)
 	return n, err == nil
-}
-
-// Address is the address of an A or AAAA value; false for other types.
-func (v Value) Address() (netip.Addr, bool) {
-	if v.Type != A && v.Type != AAAA {
-		return netip.Addr{}, false
-	}
-	addr, err := netip.ParseAddr(v.Text)
-	if err != nil || addr.Zone() != "" || addr.Is4() != (v.Type == A) {
-		return netip.Addr{}, false
-	}
-	return addr, true
 }
 
 // absoluteText says that a name's text ends in a dot that is not escaped.

@@ -123,7 +123,6 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 		}
 	}
 	v.Target(origin)
-	v.Address()
 	for _, zone := range []name.Name{origin, name.Root, name.MustParse(strings.Repeat("a.", 120))} {
 		resolved, err := v.Resolve(zone)
 		if err != nil {
@@ -620,22 +619,6 @@ func TestTarget_types(t *testing.T) {
 	}
 	if n, ok := (Value{NS, ""}).Target(origin); ok {
 		t.Errorf("no text names %q", n)
-	}
-}
-
-func TestAddress_types(t *testing.T) {
-	for _, tc := range []struct {
-		v  Value
-		ok bool
-	}{
-		{Value{A, "192.0.2.1"}, true}, {Value{AAAA, "2001:db8::1"}, true}, {Value{AAAA, "::ffff:192.0.2.1"}, true},
-		{Value{A, "2001:db8::1"}, false}, {Value{AAAA, "192.0.2.1"}, false}, {Value{AAAA, "fe80::1%a"}, false},
-		{Value{TXT, "192.0.2.1"}, false}, {Value{A, ""}, false},
-	} {
-		addr, ok := tc.v.Address()
-		if ok != tc.ok || ok && addr.String() != tc.v.Text {
-			t.Errorf("%s %q: %v, %t", tc.v.Type, tc.v.Text, addr, ok)
-		}
 	}
 }
 

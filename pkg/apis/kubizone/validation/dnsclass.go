@@ -141,15 +141,7 @@ func validateNamespaceSelection(namespaces *v1alpha1.NamespaceSelection) field.E
 	if n := len(namespaces.Names); n > MaxClassNamespaces {
 		errs = append(errs, field.TooMany(path.Child("names"), n, MaxClassNamespaces))
 	} else {
-		seen := map[string]bool{}
-		for i, text := range namespaces.Names {
-			at := path.Child("names").Index(i)
-			if seen[text] {
-				errs = append(errs, field.Duplicate(at, text))
-			}
-			seen[text] = true
-			errs = append(errs, validateNamespace(text, at)...)
-		}
+		errs = append(errs, validateNamespaces(namespaces.Names, path.Child("names"))...)
 	}
 	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 }
