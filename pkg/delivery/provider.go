@@ -29,7 +29,8 @@ type Provider interface {
 	// Withdraw removes what Deliver put there for the zone, and nothing that others put there. plan.All are the RRsets
 	// that stand there as far as is known, plan.Changes those that may stand there besides; their After is empty.
 	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without changing anything. Errors: *Error; ErrCannotList where the provider has no way to tell.
+	// Verify compares without changing anything. Errors: *Error; one that wraps ErrCannotList where the provider has no
+	// way to tell.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
 	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its
 	// answer does not tell.
@@ -136,6 +137,9 @@ type Plan struct {
 	Named bool
 	// CallTimeout bounds every single call outside.
 	CallTimeout time.Duration
+	// Whole: Verify compares all of the zone in this call, however long that takes. Without it a provider that asks for
+	// each RRset may compare some of them, and go on behind these the next time.
+	Whole bool
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
 	All iter.Seq[RRset]
 }

@@ -120,13 +120,13 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 		"webhook, empty value": {"webhook", hook, map[string]string{"secret": ""}, delivery.ReasonSecretNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			provider, target, err := Providers(Transfer{})[test.block](test.of, func(string, string) (map[string][]byte, error) {
+			provider, target, err := Providers[test.block].New(test.of, func(string, string) (map[string][]byte, error) {
 				data := map[string][]byte{}
 				for name, text := range test.secret {
 					data[name] = []byte(text)
 				}
 				return data, nil
-			})
+			}, Sources{})
 			if test.want == "" {
 				if err != nil || provider == nil || target == "" {
 					t.Fatalf("%v, %q, %v", provider, target, err)
@@ -149,7 +149,7 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}
-		provider, _, err := Providers(Transfer{Members: transferclass.NewMembers(nil)})["transfer"](of, func(string, string) (map[string][]byte, error) {
+		provider, _, err := Sources{Members: transferclass.NewMembers(nil)}.Providers()["transfer"](of, func(string, string) (map[string][]byte, error) {
 			return map[string][]byte{"name": []byte("one.example"), "secret": []byte(secret)}, nil
 		})
 		if err != nil {

@@ -47,7 +47,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
-		Providers: delivering.Providers(delivering.Transfer{Members: members, Views: zones, Client: client}), Secrets: secrets, Metrics: figures(),
+		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Providers(), Secrets: secrets, Metrics: figures(),
 		// Nobody else has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),

@@ -17,97 +17,91 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/webhook"
 	"kubi.zone/kubizone/pkg/verify"
 )
 
 // byDelivery says that a line is what the controller found, and nobody was asked now.
 const byDelivery = "delivery"
 
-// delivered adds to those that are asked the servers behind the zone's Deliveries: secondaries of a class by their
-// rows, the server of an rfc2136 class and that of a webhook by the class. Of providers that cannot be asked rows
-// says what the controller has found wrong, and never that they are Current.
-func (r *run) delivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
+// addDelivered adds to what is asked the servers behind the zone's Deliveries: those that a row names, or the class, and
+// the providers of classes that name no name server. Of what cannot be asked the rows say what the controller has found
+// wrong, and never that it is Current.
+func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for _, object := range list.Items {
-		if object.Spec.Zone.UID != zone.UID {
-			continue
-		}
-		of, servers := r.ofClass(ctx, &object)
-		if of != nil && of.Spec.Webhook != nil {
-			r.hooks = append(r.hooks, hook{of, object.DeepCopy()})
-			continue
-		}
-		known := map[string]asked{}
-		for _, one := range servers {
-			known[one.address] = one
-		}
-		for _, server := range object.Status.Servers {
-			at, err := address(server.Name)
-			if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
-				rows = append(rows, row(&object, server))
-				continue
-			}
-			one, ok := known[at]
-			if !ok { // a tenant may read its Deliveries and no classes
-				one = asked{address: at, class: object.Spec.ClassRef.Name, key: r.key}
-			}
-			r.ask(one)
-		}
-		if len(object.Status.Servers) > 0 {
-			continue
-		}
-		for _, one := range servers { // nobody has been asked yet, or it is one service
-			r.ask(one)
-		}
-		if len(servers) == 0 {
-			why := "the class names no server"
-			if of == nil {
-				why = "the class cannot be read here"
-			}
-			rows = append(rows, whole(&object, zone, why))
+		if object.Spec.Zone.UID == zone.UID {
+			rows = append(rows, r.addDelivery(ctx, zone, object.DeepCopy())...)
 		}
 	}
 	return rows, nil
 }
 
-// ofClass are a class and the name servers that it names; nil, where it may not be read.
-func (r *run) ofClass(ctx context.Context, delivery *v1alpha1.Delivery) (*v1alpha1.DNSClass, []asked) {
-	name := delivery.Spec.ClassRef.Name
-	if delivery.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
-		return nil, nil
-	}
-	class, err := r.client.KubizoneV1alpha1().DNSClasses().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		fmt.Fprintf(r.remarks, "class %s: %v\n", name, err)
-		return nil, nil
-	}
+func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1alpha1.Delivery) (rows []verify.Report) {
+	of := r.readClass(ctx, object)
+	why := "the class cannot be read here"
 	var servers []asked
-	add := func(server string, ref *v1alpha1.SecretReference, guest bool) {
-		if at, err := address(server); err == nil {
-			servers = append(servers, asked{address: at, class: name, key: r.keyOf(ctx, name, ref), guest: guest})
-		}
-	}
-	switch {
-	case class.Spec.RFC2136 != nil:
-		add(class.Spec.RFC2136.Server, &class.Spec.RFC2136.TSIGSecretRef, true)
-	case class.Spec.Transfer != nil:
-		for _, one := range class.Spec.Transfer.Secondaries {
-			ref := one.TSIGSecretRef
-			if ref == nil {
-				ref = class.Spec.Transfer.TSIGSecretRef
+	if of != nil {
+		why = "the class names no server"
+		provider := delivering.ProviderOf(of)
+		switch {
+		case provider.NameServers != nil:
+			for _, server := range provider.NameServers(of) {
+				if at, err := address(server.Address); err == nil {
+					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest})
+				}
 			}
-			add(one.Address, ref, false)
+		case provider.New != nil:
+			r.providers = append(r.providers, askedProvider{of, provider, object})
+			return nil
 		}
 	}
-	return class, servers
+	known := map[string]asked{}
+	for _, one := range servers {
+		known[one.address] = one
+	}
+	for _, server := range object.Status.Servers {
+		at, err := address(server.Name)
+		if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
+			rows = append(rows, reportRow(object, server))
+			continue
+		}
+		one, ok := known[at]
+		if !ok { // a tenant may read its Deliveries and no classes
+			one = asked{address: at, class: object.Spec.ClassRef.Name, key: r.key}
+		}
+		r.ask(one)
+	}
+	if len(object.Status.Servers) > 0 {
+		return rows
+	}
+	for _, one := range servers { // No server has been asked yet, or it is one service.
+		r.ask(one)
+	}
+	if len(servers) == 0 {
+		rows = append(rows, reportDelivery(object, zone, why))
+	}
+	return rows
 }
 
-// row is a server that has a name and no address.
-func row(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
+// readClass is the class of a Delivery; nil where it may not be read.
+func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alpha1.DNSClass {
+	name := delivery.Spec.ClassRef.Name
+	if delivery.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
+		return nil
+	}
+	of, err := r.client.KubizoneV1alpha1().DNSClasses().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		fmt.Fprintf(r.remarks, "class %s: %v\n", name, err)
+		return nil
+	}
+	return of
+}
+
+// reportRow reports a server that has a name and no address.
+func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
 	if report.State == verify.Current {
 		report.State, report.Error = verify.Unknown, fmt.Sprintf("not asked: it has no address here; by its Delivery it had serial %d", server.Serial)
@@ -115,8 +109,8 @@ func row(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Rep
 	return report
 }
 
-// whole is a Delivery to something that was not asked: what the controller has found wrong, or that nothing is known.
-func whole(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string) verify.Report {
+// reportDelivery reports a provider that was not asked: what the controller has found wrong, or that nothing is known.
+func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string) verify.Report {
 	status := &delivery.Status
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(status.Serial), By: byDelivery}
 	switch {
@@ -146,35 +140,31 @@ func owes(status *v1alpha1.DeliveryStatus) string {
 	return ""
 }
 
-// hook is a class with a webhook that delivers the zone.
-type hook struct {
+// askedProvider is a class that delivers the zone, and whose provider compares it.
+type askedProvider struct {
 	class    *v1alpha1.DNSClass
+	provider delivering.Provider
 	delivery *v1alpha1.Delivery
 }
 
-// request compares what a webhook has with the zone as the drift check does: one GET for each RRset.
-func (r *run) request(ctx context.Context, h hook, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
-	config, err := delivering.WebhookConfig(h.class, func(namespace, name string) (map[string][]byte, error) {
+// compareByProvider has the provider of a class compare the zone as the drift check does.
+func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
+	provider, _, err := a.provider.New(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
-	})
-	var provider *webhook.Provider
-	if err == nil {
-		config.VerifyAtMost = -1
-		provider, err = webhook.New(config)
-	}
+	}, delivering.Sources{})
 	if err != nil {
 		why := err.Error()
 		if errors.Is(err, class.ErrSecretNotFound) {
 			why = "a Secret of the class is not there; --secrets-dir may have it"
 		}
-		return whole(h.delivery, zone, why)
+		return reportDelivery(a.delivery, zone, why)
 	}
 	defer provider.Close()
-	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, All: rrsets(truth)})
+	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, Whole: true, All: groupRRsets(truth)})
 	if errors.Is(err, delivery.ErrCannotList) {
-		return whole(h.delivery, zone, "its server does not answer GET for records")
+		return reportDelivery(a.delivery, zone, err.Error())
 	}
-	report := verify.Report{Server: h.class.Name, State: verify.Current, Serial: uint32(h.delivery.Status.Serial), By: verify.ByRequests}
+	report := verify.Report{Server: a.class.Name, State: verify.Current, Serial: uint32(a.delivery.Status.Serial), By: verify.ByRequests}
 	var failure *delivery.Error
 	switch {
 	case errors.As(err, &failure) && failure.Said != "":
@@ -199,8 +189,8 @@ func (r *run) request(ctx context.Context, h hook, zone *v1alpha1.Zone, truth *v
 	return report
 }
 
-// rrsets are those of a zone as providers are given them.
-func rrsets(zone *verify.Zone) iter.Seq[delivery.RRset] {
+// groupRRsets groups the entries of a zone as providers are given them.
+func groupRRsets(zone *verify.Zone) iter.Seq[delivery.RRset] {
 	return func(yield func(delivery.RRset) bool) {
 		var set delivery.RRset
 		for _, entry := range zone.Entries() {

@@ -193,8 +193,9 @@ type run struct {
 	key     *transfer.Key
 	keys    map[v1alpha1.SecretReference]*transfer.Key
 	servers []asked
-	hooks   []hook
-	remarks io.Writer
+	// providers compare by themselves.
+	providers []askedProvider
+	remarks   io.Writer
 }
 
 func (r *run) compare(ctx context.Context) (*Result, error) {
@@ -202,12 +203,12 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.delivered(ctx, object)
+	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
 		// Whoever may not read Deliveries, or has a server without them, still names servers.
 		fmt.Fprintf(r.remarks, "what the zone is delivered to is not known: %v\n", err)
 	}
-	if len(r.servers)+len(r.hooks)+len(rows) == 0 {
+	if len(r.servers)+len(r.providers)+len(rows) == 0 {
 		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)
 	}
 	truth, err := r.truth(ctx)
@@ -231,8 +232,8 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 		}
 		result.Servers = append(result.Servers, report)
 	}
-	for _, h := range r.hooks {
-		result.Servers = append(result.Servers, r.request(ctx, h, object, truth.Zone))
+	for _, one := range r.providers {
+		result.Servers = append(result.Servers, r.compareByProvider(ctx, one, object, truth.Zone))
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -42,7 +42,7 @@ type Config struct {
 	// OwnApexNS: the NS RRset at the apex is the provider's own (delivery.Abilities).
 	OwnApexNS bool
 	// VerifyAtMost bounds how many RRsets one Verify asks for, each by a request of its own, while the zone's delivery
-	// waits; the next one goes on behind them. 0: 500; negative: all of them.
+	// waits; the next one goes on behind them. 0: 500.
 	VerifyAtMost int
 }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -209,8 +210,11 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return w.report, err
 }
 
+// errNoGet: the server has no GET for records, which the protocol does not demand.
+var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
+
 // Verify asks for every RRset of the zone, because the protocol has no list: what stands at the provider besides is
-// not seen. A server without GET for records makes it ErrCannotList.
+// not seen.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()
@@ -222,7 +226,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		if begun && set.Key().Compare(behind) <= 0 || p.skips(plan.Zone, set.Key()) {
 			continue
 		}
-		if asked++; p.config.VerifyAtMost > 0 && asked > p.config.VerifyAtMost {
+		if asked++; asked > p.config.VerifyAtMost && !plan.Whole {
 			p.mu.Lock()
 			p.verified[plan.Zone] = behind
 			p.mu.Unlock()
@@ -269,11 +273,11 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 				drift.Differing = append(drift.Differing, set)
 			}
 		case refusal == nil:
-			return drift, delivery.ErrCannotList
+			return drift, errNoGet
 		case refusal.Reason == delivery.ReasonZoneNotFound:
 			drift.Missing = append(drift.Missing, set)
 		case got.status == http.StatusNotFound, got.status == http.StatusMethodNotAllowed, got.status == http.StatusNotImplemented:
-			return drift, delivery.ErrCannotList
+			return drift, errNoGet
 		case refusal.Permanent:
 			drift.Unfit = append(drift.Unfit, set)
 		default:

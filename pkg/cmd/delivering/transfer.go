@@ -1,0 +1,75 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivering
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources) (delivery.Provider, string, error) {
+	peers, err := transferclass.ReadPeers(of, secret)
+	if err != nil {
+		return nil, "", err
+	}
+	provider, err := transfer.New(transfer.Config{
+		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(), Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Served: func(uid string) serial.Serial {
+			if zone, ok := sources.Views.Settled(uid); ok {
+				return zone.Serial()
+			}
+			return 0
+		},
+		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
+			zone, ok := sources.Views.Settled(uid)
+			if !ok {
+				return 0, errors.New("the zone is not here any more")
+			}
+			now, err := sources.Client.KubizoneV1alpha1().Zones(zone.Zone().Namespace).Get(ctx, zone.Zone().Name, metav1.GetOptions{})
+			if err != nil {
+				return 0, err
+			}
+			if string(now.UID) != uid {
+				return 0, errors.New("the zone is another one now")
+			}
+			return serial.Serial(now.Status.Serial), nil
+		},
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	// What was confirmed was so by these servers, and by this class, which shows the zone by itself.
+	addresses := make([]string, len(peers.Secondaries))
+	for i, s := range peers.Secondaries {
+		addresses[i] = s.Addr.String()
+	}
+	slices.Sort(addresses)
+	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
+	return provider, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+}
+
+// secondaries are the name servers of a class, each known by its own key, or by that of the class.
+func secondaries(of *v1alpha1.DNSClass) []NameServer {
+	block := of.Spec.Transfer
+	servers := make([]NameServer, len(block.Secondaries))
+	for i, s := range block.Secondaries {
+		servers[i] = NameServer{Address: s.Address, Key: cmp.Or(s.TSIGSecretRef, block.TSIGSecretRef)}
+	}
+	return servers
+}
