@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -22,39 +23,66 @@ const actionDeliver = "Deliver"
 // reasonRemains: what a zone had may still stand at a provider, and the zone's history does not say what (S8.2).
 const reasonRemains = "HistoryForgotten"
 
-// announce tells of the first failure and of the recovery; what comes in between is in the Delivery.
-func (c *Controller) announce(zone *v1alpha1.Zone, event delivery.Event) {
+// announcer tells people by Events what they should see beside status.
+type announcer struct{ events.EventRecorder }
+
+func (a announcer) warnZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
+	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reason, actionDeliver, format, args...)
+}
+
+func (a announcer) tellZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
+	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, reason, actionDeliver, format, args...)
+}
+
+// announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.
+func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {
 		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
-		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reasonRemains, actionDeliver, "%s: names that %s had and has no more may still stand at the provider, since the changes that it has not confirmed are not kept that long: "+
+		a.warnZone(zone, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, since the changes that it has not confirmed are not kept that long: "+
 			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
 	for _, absent := range event.Absent {
 		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
-		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound), actionDeliver, "%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
+		a.warnZone(zone, string(delivery.ReasonZoneNotFound), "%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
 			"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
 	}
 	switch {
 	case event.First && failure != nil:
-		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(failure.Reason), actionDeliver, "%s", public(event.Key.Class, failure.Reason, failure.Message))
+		a.warnZone(zone, string(failure.Reason), "%s", public(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
-		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, actionDeliver, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
+		a.tellZone(zone, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
 	}
 }
 
-func (c *Controller) announceRecord(record *v1alpha1.Record, before *metav1.Condition, now judgement) {
+func (a announcer) announceRecord(record *v1alpha1.Record, before *metav1.Condition, now judgement) {
 	failed := before != nil && before.Status == metav1.ConditionFalse
 	switch {
 	case now.status == metav1.ConditionFalse && !failed:
-		c.config.Events.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeWarning, now.reason, actionDeliver, "%s", now.message)
+		a.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeWarning, now.reason, actionDeliver, "%s", now.message)
 	case now.status == metav1.ConditionTrue && failed:
-		c.config.Events.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeNormal, now.reason, actionDeliver, "%s", now.message)
+		a.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeNormal, now.reason, actionDeliver, "%s", now.message)
 	}
 }
 
 func referTo(kind string, of *metav1.ObjectMeta) runtime.Object {
 	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind, Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion}
+}
+
+// maxSayings bounds the lines that one attempt writes into the log.
+const maxSayings = 20
+
+// logSayings writes into the log what a provider says of RRsets that it refuses: Events and status, which tenants read,
+// do not have it (S6.7).
+func logSayings(zone *v1alpha1.Zone, class string, said []delivery.Failure) {
+	for n, failure := range said {
+		if n == maxSayings {
+			klog.Background().Error(nil, "A provider refuses more RRsets of the zone, with words of its own", "class", class, "namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
+			break
+		}
+		klog.Background().Error(nil, "A provider refuses an RRset", "class", class, "namespace", zone.Namespace, "zone", zone.Name,
+			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code", failure.Err.Code, "said", failure.Err.Said)
+	}
 }
 
 // logged is where Events go without an API for them.

@@ -24,8 +24,7 @@ func TestAnnounce_tellsWhatRemains_S8_2(t *testing.T) {
 		{delivery.Event{Outcome: delivery.OutcomeDelivered, Recovered: true, Remains: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten", "Normal Delivered"}},
 	} {
 		told := &noted{}
-		c := &Controller{config: Config{Events: told}}
-		c.announce(&v1alpha1.Zone{}, row.event)
+		announcer{told}.announceDelivery(&v1alpha1.Zone{}, row.event)
 		if !slices.Equal(told.all(), row.want) {
 			t.Errorf("%+v: told %v, want %v", row.event, told.all(), row.want)
 		}

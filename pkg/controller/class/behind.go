@@ -21,20 +21,17 @@ type sighting struct {
 	accepted string
 }
 
-// aheadOf is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose answers
-// were signed, and that a class in force lists (S6.6). What a Delivery says was asked by another.
-func (c *Controller) aheadOf(zone *v1alpha1.Zone, force inForce) (sighting, bool) {
-	furthest := sighting{accepted: zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range force.classes {
-		key := delivery.Key{UID: string(zone.UID), Class: name}
-		if !c.observed[key] {
+// furthestAhead is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose
+// answers were signed, and that a class in force lists (S6.6). What a Delivery says was asked by another process.
+func furthestAhead(f *facts) (sighting, bool) {
+	furthest := sighting{accepted: f.zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
+	for _, of := range f.classes {
+		if !of.observed {
 			continue
 		}
-		for _, server := range c.states[key].Servers {
+		for _, server := range of.state.Servers {
 			e := server.Err
-			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || !server.Serial.Ahead(serial.Serial(zone.Status.Serial)) {
+			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || !server.Serial.Ahead(serial.Serial(f.zone.Status.Serial)) {
 				continue
 			}
 			if furthest.serial == 0 || server.Serial.Ahead(furthest.serial) {
@@ -60,24 +57,21 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the serial goes past it"
 }
 
-// behind has a judgement say how it goes on with a zone that a secondary is ahead of, and returns the serial to ask the
-// server to pass: 0 where there is none, or where it was asked since the secondary was seen.
-func (c *Controller) behind(zone *v1alpha1.Zone, force inForce, j *judgement) serial.Serial {
+// passSecondary completes a judgement of a zone that a secondary is ahead of: its message says how that goes on. seen
+// is the serial to ask the server to pass; the zero sighting where no secondary is ahead, or where the server was asked
+// since the secondary was seen. asked is the sighting for which it was asked last.
+func passSecondary(f *facts, j *judgement, asked sighting) (seen sighting) {
 	if j.reason != string(delivery.ReasonSerialBehind) {
-		return 0
+		return sighting{}
 	}
-	seen, is := c.aheadOf(zone, force)
+	seen, is := furthestAhead(f)
 	if !is {
-		return 0
+		return sighting{}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := c.asked[zone.UID]
-	outlook := seen.outlook(zone, before.serial == seen.serial && before.accepted == seen.accepted)
+	outlook := seen.outlook(f.zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
 	j.message = shorten(j.message, max(maxZoneMessage-len(outlook), maxZoneMessage/4)) + outlook
-	if before == seen {
-		return 0
+	if asked == seen {
+		return sighting{}
 	}
-	c.asked[zone.UID] = seen
-	return seen.serial
+	return seen
 }

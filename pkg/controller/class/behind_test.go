@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -18,7 +17,7 @@ import (
 
 // S6.6: the server is asked to go past a secondary that this process saw, that a class in force lists, and that
 // signed what it said; once for each time that it was seen, and again when somebody accepts its serial.
-func TestBehind_believesSignedSecondariesInForce(t *testing.T) {
+func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100}}
 	at := time.Unix(1000, 0)
 	row := func(s serial.Serial, code string, reason delivery.Reason) delivery.Server {
@@ -46,23 +45,27 @@ func TestBehind_believesSignedSecondariesInForce(t *testing.T) {
 		"read from a Delivery":            {[]delivery.Server{signed}, "public", false, "", 0},
 		"the zone fails otherwise":        {[]delivery.Server{signed}, "public", true, "ServerError", 0},
 	} {
-		key := delivery.Key{UID: "u", Class: test.class}
-		c := &Controller{asked: map[types.UID]sighting{}, observed: map[delivery.Key]bool{key: test.observed}, states: map[delivery.Key]delivery.State{key: {Servers: test.servers}}}
+		f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{test.class: {Servers: test.servers}})
+		f.classes[0].observed = test.observed
 		j := judged()
 		if test.reason != "" {
 			j.reason = test.reason
 		}
-		if got := c.behind(zone, inForce{classes: []string{"public"}}, &j); got != test.want {
+		if got := passSecondary(f, &j, sighting{}).serial; got != test.want {
 			t.Errorf("S6.6 %s: %d, want %d", what, got, test.want)
 		}
 	}
 
-	key := delivery.Key{UID: "u", Class: "public"}
-	c := &Controller{asked: map[types.UID]sighting{}, observed: map[delivery.Key]bool{key: true}, states: map[delivery.Key]delivery.State{}}
+	var asked sighting
 	ask := func(s delivery.Server) (serial.Serial, string) {
-		c.states[key] = delivery.State{Servers: []delivery.Server{s}}
+		f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": {Servers: []delivery.Server{s}}})
+		f.classes[0].observed = true
 		j := judged()
-		return c.behind(zone, inForce{classes: []string{"public"}}, &j), j.message
+		seen := passSecondary(f, &j, asked)
+		if seen.serial != 0 {
+			asked = seen
+		}
+		return seen.serial, j.message
 	}
 	if got, text := ask(signed); got != 105 || !strings.Contains(text, "goes past it") {
 		t.Errorf("%d: %s", got, text)

@@ -40,26 +40,16 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }
 
 // busy are the namespaces whose budget is used up, as far as one look at a zone has met them.
-type busy struct {
-	mu         sync.Mutex
-	namespaces map[string]bool
-}
+type busy struct{ namespaces sync.Map }
 
-func (b *busy) is(namespace string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.namespaces[namespace]
+func (b *busy) has(namespace string) bool {
+	_, has := b.namespaces.Load(namespace)
+	return has
 }
 
 // note remembers what a write of an object in the namespace was answered.
 func (b *busy) note(namespace string, err error) {
-	if !apierrors.IsTooManyRequests(err) {
-		return
+	if apierrors.IsTooManyRequests(err) {
+		b.namespaces.Store(namespace, true)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.namespaces == nil {
-		b.namespaces = map[string]bool{}
-	}
-	b.namespaces[namespace] = true
 }

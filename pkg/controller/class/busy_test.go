@@ -61,7 +61,7 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.queue.ShutDown()
-		if err := c.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}); err != nil {
+		if err := c.index.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, namespace := range []string{"poor", "rich"} {
@@ -69,17 +69,17 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: uid, ResourceVersion: "1"}}
 			zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "main"}}
 			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = namespace+".example.", 7, 7
-			if err := c.zones.GetStore().Add(zone); err != nil {
+			if err := c.index.zones.GetStore().Add(zone); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 100 {
 				record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("r", i), UID: types.UID(fmt.Sprint(namespace, i)), ResourceVersion: "1"}, Spec: v1alpha1.RecordSpec{Type: "A"}}
 				record.Status = v1alpha1.RecordStatus{FQDN: fmt.Sprintf("r%d.%s.example.", i, namespace), Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: namespace, Name: "z", UID: uid}}
-				if err := c.records.GetStore().Add(record); err != nil {
+				if err := c.index.records.GetStore().Add(record); err != nil {
 					t.Fatal(err)
 				}
 			}
-			c.states[delivery.Key{UID: string(uid), Class: "main"}] = state(7, delivery.True, delivery.ReasonDelivered)
+			c.reports.all[delivery.Key{UID: string(uid), Class: "main"}] = report{state: state(7, delivery.True, delivery.ReasonDelivered), known: true}
 		}
 		patches := map[string]int{}
 		client.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -92,8 +92,8 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 		began := time.Now()
 		c.queue.Add(task{zoneTask, "poor", "z"})
 		c.queue.Add(task{zoneTask, "rich", "z"})
-		c.next(t.Context())
-		c.next(t.Context())
+		c.workNext(t.Context())
+		c.workNext(t.Context())
 		if time.Since(began) > 0 {
 			t.Errorf("the worker waited %s", time.Since(began))
 		}
@@ -103,7 +103,7 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 		if n := patches["poor records"]; n == 0 || n > 20 {
 			t.Errorf("%d Records of the namespace without budget were tried", n)
 		}
-		c.next(t.Context()) // blocks until there is something to do
+		c.workNext(t.Context()) // blocks until there is something to do
 		if waited := time.Since(began); waited < 30*time.Second || waited > 31*time.Second {
 			t.Errorf("the zone was looked at again after %s", waited)
 		}

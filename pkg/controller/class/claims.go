@@ -5,12 +5,10 @@ package class
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/precedence"
 )
 
 // claim is what a class says that names mean, and since when it may.
@@ -27,25 +25,6 @@ func claimOf(of *v1alpha1.DNSClass, can delivery.Abilities) *claim {
 		return nil
 	}
 	return &claim{since: of.CreationTimestamp.Time, names: can.Claims}
-}
-
-// contend finds out who has what: the class that was made first, as primaries see it (transferclass). It has classes of
-// which that is another one now looked at again. c.mu is held.
-func (c *Controller) contend() {
-	var order []precedence.Rank // their ids are the names of classes
-	for name, known := range c.known {
-		if known.claim != nil {
-			order = append(order, precedence.Rank{Since: known.claim.since, ID: name})
-		}
-	}
-	slices.SortFunc(order, precedence.Rank.Compare)
-	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claim.names })
-	for at, class := range order {
-		if known := c.known[class.ID]; known.claim.lost != lost[at].ID {
-			known.claim.lost, known.stale = lost[at].ID, true
-			c.queue.Add(task{kind: classTask, name: class.ID})
-		}
-	}
 }
 
 // lostTo is what is told of a class whose name another one has.

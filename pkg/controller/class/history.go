@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -17,18 +18,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// history asks the server for what the Views of a process that was started later do not have.
-func (c *Controller) history(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
-	zone := c.zoneByUID(uid)
+// history asks the server for changes of zones.
+type history struct {
+	client versioned.Interface
+	index  *index
+}
+
+// readChanges asks for what the Views of a process that was started later do not have.
+func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+	zone := h.index.zoneByUID(uid)
 	if zone == nil {
 		return nil, errNoZone
 	}
 	var answer v1alpha1.ZoneChanges
-	err := c.config.Client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes").
-		Param("since", strconv.FormatUint(uint64(since), 10)).Param("until", strconv.FormatUint(uint64(until), 10)).Do(ctx).Into(&answer)
+	err := h.request(zone, since).Param("until", strconv.FormatUint(uint64(until), 10)).Do(ctx).Into(&answer)
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		return nil, fmt.Errorf("%w: %w", zoneview.ErrTrimmed, err)
@@ -46,6 +53,11 @@ func (c *Controller) history(ctx context.Context, uid string, since, until seria
 	return changes, nil
 }
 
+func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request {
+	return h.client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes").
+		Param("since", strconv.FormatUint(uint64(since), 10))
+}
+
 // ChangeOf reads one change of an answer.
 func ChangeOf(listed v1alpha1.ZoneChange) (change dns.Change, err error) {
 	change.From, change.To = serial.Serial(listed.From), serial.Serial(listed.To)
@@ -56,9 +68,9 @@ func ChangeOf(listed v1alpha1.ZoneChange) (change dns.Change, err error) {
 	return change, err
 }
 
-// left asks the server what a zone that ended had since a serial.
-func (c *Controller) left(ctx context.Context, uid string, since serial.Serial) (name.Name, []delivery.RRsetKey, error) {
-	zone := c.zoneByUID(uid)
+// readLeft asks what a zone that ended had since a serial.
+func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) (name.Name, []delivery.RRsetKey, error) {
+	zone := h.index.zoneByUID(uid)
 	if zone == nil {
 		return name.Name{}, nil, errNoZone
 	}
@@ -66,9 +78,7 @@ func (c *Controller) left(ctx context.Context, uid string, since serial.Serial) 
 		return name.Name{}, nil, errStands
 	}
 	var answer v1alpha1.ZoneChanges
-	err := c.config.Client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes").
-		Param("since", strconv.FormatUint(uint64(since), 10)).Do(ctx).Into(&answer)
-	if err != nil {
+	if err := h.request(zone, since).Do(ctx).Into(&answer); err != nil {
 		return name.Name{}, nil, err
 	}
 	return leftOf(&answer, uid)

@@ -4,8 +4,13 @@
 package class
 
 import (
+	"errors"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -130,65 +135,101 @@ func nameOf(ref v1alpha1.DNSClassReference) string {
 
 // refOf is the reverse of nameOf.
 func refOf(name string) v1alpha1.DNSClassReference {
-	if kind, of, ok := cutKind(name); ok {
+	if kind, of, ok := strings.Cut(name, "/"); ok {
 		return v1alpha1.DNSClassReference{Kind: v1alpha1.ClassKind(kind), Name: of}
 	}
 	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
 }
 
-func (c *Controller) zoneByUID(uid string) *v1alpha1.Zone {
-	found, err := c.zones.GetIndexer().ByIndex(byUID, uid)
-	if err != nil || len(found) == 0 {
-		return nil
+// index finds objects in the informers.
+type index struct {
+	zones, records, deliveries, classes cache.SharedIndexInformer
+	// namespaces is nil without a cluster: a namespace has its name alone.
+	namespaces coreinformers.NamespaceInformer
+}
+
+// newIndex prepares the informers, which the caller starts.
+func newIndex(config *Config) (*index, error) {
+	api := config.Informers.Kubizone().V1alpha1()
+	x := &index{
+		zones: api.Zones().Informer(), records: api.Records().Informer(), deliveries: api.Deliveries().Informer(), classes: api.DNSClasses().Informer(),
+		namespaces: config.Namespaces,
 	}
-	return found[0].(*v1alpha1.Zone)
+	return x, errors.Join(
+		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trim), x.classes.SetTransform(trim),
+		x.zones.AddIndexers(cache.Indexers{byUID: zoneUID, byFQDN: zoneFQDN}),
+		x.records.AddIndexers(cache.Indexers{byUID: pendingInZone, byZone: inZone}),
+		x.deliveries.AddIndexers(cache.Indexers{byUID: deliveredZone, byClass: deliveringClass}),
+	)
+}
+
+// find are the objects of an informer that have a value in one of its indexes.
+func find[T any](in cache.SharedIndexInformer, by, value string) []T {
+	found, err := in.GetIndexer().ByIndex(by, value)
+	if err != nil {
+		return nil // the index is not one of newIndex
+	}
+	return cast[T](found)
+}
+
+// list are all objects of an informer.
+func list[T any](in cache.SharedIndexInformer) []T { return cast[T](in.GetStore().List()) }
+
+func cast[T any](objects []any) []T {
+	all := make([]T, len(objects))
+	for i, object := range objects {
+		all[i] = object.(T)
+	}
+	return all
+}
+
+// get is one object by its name; the zero value where there is none.
+func get[T any](in cache.SharedIndexInformer, key string) (of T) {
+	if object, ok, err := in.GetStore().GetByKey(key); err == nil && ok {
+		of = object.(T)
+	}
+	return of
+}
+
+func (x *index) zoneByUID(uid string) *v1alpha1.Zone {
+	if found := find[*v1alpha1.Zone](x.zones, byUID, uid); len(found) > 0 {
+		return found[0]
+	}
+	return nil
 }
 
 // zonesNamed are the zones of that name, of every view.
-func (c *Controller) zonesNamed(fqdn string) []*v1alpha1.Zone {
-	found, err := c.zones.GetIndexer().ByIndex(byFQDN, fqdn)
-	if err != nil {
-		return nil
-	}
-	all := make([]*v1alpha1.Zone, len(found))
-	for i := range found {
-		all[i] = found[i].(*v1alpha1.Zone)
-	}
-	return all
+func (x *index) zonesNamed(fqdn string) []*v1alpha1.Zone {
+	return find[*v1alpha1.Zone](x.zones, byFQDN, fqdn)
 }
 
-func (c *Controller) zoneByName(namespace, name string) *v1alpha1.Zone {
-	found, ok, err := c.zones.GetStore().GetByKey(namespace + "/" + name)
-	if err != nil || !ok {
-		return nil
-	}
-	return found.(*v1alpha1.Zone)
+func (x *index) zoneByName(namespace, name string) *v1alpha1.Zone {
+	return get[*v1alpha1.Zone](x.zones, namespace+"/"+name)
 }
 
-func (c *Controller) classByName(name string) *v1alpha1.DNSClass {
-	found, ok, err := c.classes.GetStore().GetByKey(name)
-	if err != nil || !ok {
-		return nil
-	}
-	return found.(*v1alpha1.DNSClass)
+func (x *index) recordByName(namespace, name string) *v1alpha1.Record {
+	return get[*v1alpha1.Record](x.records, namespace+"/"+name)
 }
 
-func (c *Controller) deliveriesOf(uid string) []*v1alpha1.Delivery {
-	found, err := c.deliveries.GetIndexer().ByIndex(byUID, uid)
-	if err != nil {
-		return nil
-	}
-	all := make([]*v1alpha1.Delivery, len(found))
-	for i := range found {
-		all[i] = found[i].(*v1alpha1.Delivery)
-	}
-	return all
+func (x *index) allClasses() []*v1alpha1.DNSClass { return list[*v1alpha1.DNSClass](x.classes) }
+
+func (x *index) classByName(name string) *v1alpha1.DNSClass {
+	return get[*v1alpha1.DNSClass](x.classes, name)
+}
+
+// deliveriesOf are those of the zone with the UID.
+func (x *index) deliveriesOf(uid string) []*v1alpha1.Delivery {
+	return find[*v1alpha1.Delivery](x.deliveries, byUID, uid)
+}
+
+func (x *index) deliveriesBy(class string) []*v1alpha1.Delivery {
+	return find[*v1alpha1.Delivery](x.deliveries, byClass, class)
 }
 
 // labelsOf are those of a namespace.
-func (c *Controller) labelsOf(namespace string) (of map[string]string, terminating bool) {
-	if c.config.Namespaces != nil {
-		if known, err := c.config.Namespaces.Lister().Get(namespace); err == nil {
+func (x *index) labelsOf(namespace string) (of map[string]string, terminating bool) {
+	if x.namespaces != nil {
+		if known, err := x.namespaces.Lister().Get(namespace); err == nil {
 			return known.Labels, known.DeletionTimestamp != nil
 		}
 	}

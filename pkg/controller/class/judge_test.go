@@ -17,9 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
-	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
-	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 func aClass(name string, change func(*v1alpha1.DNSClass)) *v1alpha1.DNSClass {
@@ -92,18 +89,18 @@ func state(at serial.Serial, status delivery.Status, reason delivery.Reason) del
 	return delivery.State{Serial: at, Hash: "h", Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
 }
 
-func aController(t *testing.T) *Controller {
-	t.Helper()
-	client := fake.NewClientset()
-	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
-	if err != nil {
-		t.Fatal(err)
+// factsOf are those of a zone whose classes have the states.
+func factsOf(zone *v1alpha1.Zone, force inForce, states map[string]delivery.State) *facts {
+	f := &facts{zone: zone, force: force}
+	for _, class := range force.classes {
+		state, known := states[class]
+		f.classes = append(f.classes, classFacts{class: class, report: report{state: state, known: known}})
 	}
-	return c
+	return f
 }
 
 // S6.7: Ready is all the other conditions, and every class.
-func TestJudge(t *testing.T) {
+func TestJudgeZone(t *testing.T) {
 	good, failed := state(7, delivery.True, delivery.ReasonDelivered), state(6, delivery.False, delivery.ReasonAuthenticationFailed)
 	condition := func(kind string) func(*v1alpha1.Zone) {
 		return func(zone *v1alpha1.Zone) {
@@ -148,18 +145,15 @@ func TestJudge(t *testing.T) {
 			if test.zone != nil {
 				test.zone(zone)
 			}
-			c := aController(t)
-			for class, state := range test.states {
-				c.states[delivery.Key{UID: string(zone.UID), Class: class}] = state
-			}
-			j := c.judge(zone, test.force)
+			f := factsOf(zone, test.force, test.states)
+			j := judgeZone(f)
 			if got := string(j.status) + " " + j.reason; got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 			if zone.Status.SettledSerial = 6; j.reason == v1alpha1.ReasonMassDeletion { // S7.5: and so say the Records that wait for it, no others
 				for taken, want := range map[int64]string{6: "Delivered", 7: v1alpha1.ReasonMassDeletion} {
 					record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: taken}}
-					if j, _, _ := recordJudgement(record, c.standing(zone, test.force)); j.reason != want {
+					if j, _, _ := judgeRecord(record, standingOf(f)); j.reason != want {
 						t.Errorf("a Record taken in at %d: %s, want %s", taken, j.reason, want)
 					}
 				}
@@ -170,7 +164,7 @@ func TestJudge(t *testing.T) {
 
 // S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap
 // (RFC 1982). Else it says why, where that is known.
-func TestRecordJudgement(t *testing.T) {
+func TestJudgeRecord(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
 	down := judgement{metav1.ConditionFalse, string(delivery.ReasonServerUnreachable), "down"}
 	at := func(serials ...serial.Serial) []classStanding {
@@ -208,7 +202,7 @@ func TestRecordJudgement(t *testing.T) {
 	} {
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
 		test.standing.confirmed = confirmedBy(7)
-		j, text, known := recordJudgement(record, &test.standing)
+		j, text, known := judgeRecord(record, &test.standing)
 		got := ""
 		if known {
 			got = string(j.status) + " " + j.reason
@@ -249,11 +243,8 @@ func TestCut(t *testing.T) {
 }
 
 // judgeBy is the judgement of a zone that the class outside delivers.
-func judgeBy(t *testing.T, state delivery.State) judgement {
-	t.Helper()
-	c, zone := aController(t), aZone()
-	c.states[delivery.Key{UID: string(zone.UID), Class: "outside"}] = state
-	return c.judge(zone, inForce{classes: []string{"outside"}})
+func judgeBy(state delivery.State) judgement {
+	return judgeZone(factsOf(aZone(), inForce{classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
 }
 
 // What a provider or its client said stays with the operators of the class: a tenant's Zone names the class and what
@@ -266,14 +257,14 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	} {
 		failed := state(6, delivery.False, reason)
 		failed.Ready.Message = said
-		j := judgeBy(t, failed)
+		j := judgeBy(failed)
 		if j.reason != string(reason) || strings.Contains(j.message, "10.96") || strings.Contains(j.message, "dial") || !strings.HasPrefix(j.message, "outside: ") || !strings.Contains(j.message, "cluster admin") {
 			t.Errorf("%s: %+v", reason, j)
 		}
 	}
 	for _, reason := range []delivery.Reason{delivery.ReasonValidationFailed, delivery.ReasonConflict} {
 		failed := state(6, delivery.False, reason)
-		if j := judgeBy(t, failed); j.message != "outside: said" {
+		if j := judgeBy(failed); j.message != "outside: said" {
 			t.Errorf("%s, which is about the zone's own data: %+v", reason, j)
 		}
 	}
@@ -283,7 +274,6 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 // other Records are Ready; after a restart, before the provider was asked again, no Record is told anything.
 func TestReady_besideMoreThanIsListed_S6_7(t *testing.T) {
 	zone, force := aZone(), inForce{classes: []string{"a"}}
-	key := delivery.Key{UID: string(zone.UID), Class: "a"}
 	const many = 300
 	failed := state(7, delivery.False, delivery.ReasonValidationFailed)
 	failed.Failed, failed.Intent = many, &delivery.Intent{Serial: 7, Unlisted: true}
@@ -295,19 +285,18 @@ func TestReady_besideMoreThanIsListed_S6_7(t *testing.T) {
 			failed.Intent.RRsets = append(failed.Intent.RRsets, rrset)
 		}
 	}
-	c := aController(t)
-	c.states[key] = failed
+	f := factsOf(zone, force, map[string]delivery.State{"a": failed})
 	for _, told := range []bool{true, false} {
 		for _, test := range []struct{ owner, told, untold string }{
 			{"www", "Delivered", ""}, {"poison-299", "ValidationFailed", ""}, {"poison-000", "ValidationFailed", "Pending"},
 		} {
-			delete(c.failures, key)
+			f.classes[0].refused = nil
 			want := test.untold
 			if told {
-				c.failures[key], want = failures, test.told
+				f.classes[0].refused, want = failures, test.told
 			}
 			record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: test.owner + ".example.org.", Serial: 7}}
-			if j, _, _ := recordJudgement(record, c.standing(zone, force)); j.reason != want {
+			if j, _, _ := judgeRecord(record, standingOf(f)); j.reason != want {
 				t.Errorf("told of it %v: %s: %q, want %q", told, test.owner, j.reason, want)
 			}
 		}

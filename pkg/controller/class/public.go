@@ -72,3 +72,26 @@ func fingerprint(target string) string {
 }
 
 const fingerprinted = "sha256:"
+
+const (
+	// maxMessage is what validation allows.
+	maxMessage = 1024
+	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.7); a Delivery has all of it.
+	maxZoneMessage = 300
+)
+
+func cut(text string) string { return shorten(text, maxMessage) }
+
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	text = text[:limit-3]
+	for len(text) > 0 && text[len(text)-1]&0xC0 == 0x80 {
+		text = text[:len(text)-1]
+	}
+	if n := len(text); n > 0 && text[n-1] >= 0xC0 {
+		text = text[:n-1]
+	}
+	return text + "..."
+}

@@ -120,7 +120,7 @@ func (r *readiness) start() {
 		r.Fatal(err)
 	}
 	if r.mass != nil {
-		controller.mass, controller.wrong = r.mass, r.mass
+		controller.records.mass, controller.records.wrong = r.mass, r.mass
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	informers.StartWithContext(ctx)

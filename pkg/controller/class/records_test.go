@@ -35,8 +35,8 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	// at has the class confirm a serial and says how often Records were written by then.
 	at := func(confirmed serial.Serial) int {
 		t.Helper()
-		c.states[delivery.Key{UID: "u", Class: "main"}] = state(confirmed, delivery.True, delivery.ReasonDelivered)
-		if err := c.syncRecords(t.Context(), zone, force); err != nil {
+		f := factsOf(zone, force, map[string]delivery.State{"main": state(confirmed, delivery.True, delivery.ReasonDelivered)})
+		if err := c.records.syncRecords(t.Context(), zone, standingOf(f)); err != nil {
 			t.Fatal(err)
 		}
 		writes := 0
@@ -49,11 +49,11 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	}
 	heard := func(before, after *v1alpha1.Record) {
 		t.Helper()
-		if err := c.records.GetStore().Add(after); err != nil {
+		if err := c.index.records.GetStore().Add(after); err != nil {
 			t.Fatal(err)
 		}
 		if before != nil {
-			c.recordHeard(before, after)
+			c.recordChanged(before, after)
 		}
 	}
 	heard(nil, record)
@@ -78,7 +78,7 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	ready := changed.DeepCopy()
 	ready.ResourceVersion = "3"
 	heard(changed, ready)
-	if len(c.readied) != 0 {
-		t.Errorf("what the informer has told of is kept: %v", c.readied)
+	if len(c.records.written) != 0 {
+		t.Errorf("what the informer has told of is kept: %v", c.records.written)
 	}
 }

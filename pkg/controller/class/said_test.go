@@ -46,7 +46,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.zones.GetStore().Add(zone); err != nil {
+	if err := c.index.zones.GetStore().Add(zone); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(said string) delivery.Event {
@@ -68,7 +68,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	}
 	event := refused("zone 8 is locked")
 	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
-	j, last, _ := recordJudgement(record, c.standing(zone, inForce{classes: []string{"main"}}))
+	j, last, _ := judgeRecord(record, standingOf(c.zones.readFacts(zone, inForce{classes: []string{"main"}})))
 	status, err := json.Marshal(statusFor("main", event.State, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.zones.GetStore().Add(zone); err != nil {
+	if err := c.index.zones.GetStore().Add(zone); err != nil {
 		t.Fatal(err)
 	}
 	e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record"}
@@ -120,7 +120,7 @@ func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
 	event.Outcome, event.Failed = delivery.OutcomeCompared, nil
 	c.Observe(event)
 	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
-	if j, _, _ := recordJudgement(record, c.standing(zone, inForce{classes: []string{"main"}})); !strings.Contains(j.message, e.Message) {
+	if j, _, _ := judgeRecord(record, standingOf(c.zones.readFacts(zone, inForce{classes: []string{"main"}}))); !strings.Contains(j.message, e.Message) {
 		t.Errorf("%+v", j)
 	}
 }

@@ -4,12 +4,12 @@
 package class
 
 import (
-	"context"
-	"encoding/json"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -37,18 +37,31 @@ type stood struct {
 	since      time.Time
 }
 
-// stall is the condition Stalled of an object that waits for the reason of a condition, nil for none. It is that of a
-// person once it has stood stallAfter; until then in says when to look again.
-func (c *Controller) stall(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) (stalled *metav1.Condition, in time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// stalls remembers since when objects wait for a person, by their UID.
+type stalls struct {
+	queue queue
+	mu    sync.Mutex
+	stood map[types.UID]stood
+}
+
+func (s *stalls) forget(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.stood, uid)
+}
+
+// judge decides about the condition Stalled of an object that waits for the reason of the condition waits; nil for
+// none. Its reason has to stand stallAfter, when the object is looked at again.
+func (s *stalls) judge(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if waits == nil || waits.Status != metav1.ConditionFalse || !waitsForPerson[waits.Reason] {
-		delete(c.stood, of.UID)
-		return nil, 0
+		delete(s.stood, of.UID)
+		return nil
 	}
 	now := metav1.NewTime(time.Now())
-	said := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled)
-	last, known := c.stood[of.UID]
+	said := stalledOf(conditions)
+	last, known := s.stood[of.UID]
 	switch {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
 	case !known && said != nil && said.Reason == waits.Reason && said.ObservedGeneration == of.Generation:
@@ -61,28 +74,29 @@ func (c *Controller) stall(of *metav1.ObjectMeta, conditions []metav1.Condition,
 			}
 		}
 	}
-	c.stood[of.UID] = last
-	if in = stallAfter - now.Sub(last.since); in > 0 {
-		return nil, in
+	s.stood[of.UID] = last
+	if in := stallAfter - now.Sub(last.since); in > 0 {
+		s.queue.AddAfter(again, in)
+		return nil
 	}
-	stalled = &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason, Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
+	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason, Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
 	if said != nil {
 		stalled.LastTransitionTime = said.LastTransitionTime
 	}
-	return stalled, 0
+	return stalled
 }
 
 // sameStall reports whether the conditions say what stalled does.
 func sameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
-	said := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled)
+	said := stalledOf(conditions)
 	if said == nil || stalled == nil {
 		return said == nil && stalled == nil
 	}
 	return said.Reason == stalled.Reason && said.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// lacks is the condition of an object that its server says is not True, of those types; nil for none.
-func lacks(conditions []metav1.Condition, types ...string) *metav1.Condition {
+// firstFalse is the first condition of these types that is False; nil for none.
+func firstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {
 			return of
@@ -91,41 +105,10 @@ func lacks(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	return nil
 }
 
-// waitsBy is the condition that a judgement makes.
-func waitsBy(j judgement) *metav1.Condition {
-	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.status, Reason: j.reason, Message: j.message}
+func readyOf(conditions []metav1.Condition) *metav1.Condition {
+	return meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 }
 
-// syncUnadopted says of a Record that no zone has taken in whether it waits for a person. Its Ready is the server's.
-func (c *Controller) syncUnadopted(ctx context.Context, record *v1alpha1.Record) error {
-	conditions := record.Status.Conditions
-	stalled, in := c.stall(&record.ObjectMeta, conditions, lacks(conditions, v1alpha1.ConditionAdopted))
-	if in > 0 {
-		c.queue.AddAfter(task{recordTask, record.Namespace, record.Name}, in)
-	}
-	if sameStall(conditions, stalled) {
-		return nil
-	}
-	if !c.mass.Allow() {
-		c.queue.AddAfter(task{recordTask, record.Namespace, record.Name}, time.Second)
-		return nil
-	}
-	// The version: it may have been taken in meanwhile.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": record.UID, "resourceVersion": record.ResourceVersion}, "status": map[string]any{"conditions": stallPatch(conditions, stalled)}})
-	if err != nil {
-		return err
-	}
-	_, err = c.store.client.Records(record.Namespace).Patch(ctx, record.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
-	return gone(err)
-}
-
-// stallPatch is what of the conditions says stalled, and takes away what says another.
-func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any {
-	switch {
-	case stalled != nil:
-		return []any{stalled}
-	case meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled) != nil:
-		return []any{map[string]any{"$patch": "delete", "type": v1alpha1.ConditionStalled}}
-	}
-	return nil
+func stalledOf(conditions []metav1.Condition) *metav1.Condition {
+	return meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled)
 }

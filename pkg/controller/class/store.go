@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -170,6 +171,11 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	return s.releaseZone(ctx, zone)
 }
 
+// removeUnheld removes a Delivery that holds nothing.
+func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
+	return gone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
+}
+
 // hold puts the finalizers on Zone and class.
 func (s *store) hold(ctx context.Context, zone *v1alpha1.Zone, name string) error {
 	options := metav1.PatchOptions{FieldManager: FieldManager}
@@ -226,6 +232,9 @@ func (s *store) held(ctx context.Context, namespace, field, value string, of fun
 
 // finalizers is the subresource by which Zones and DNSClasses are held: the controller has no right on their specs.
 const finalizers = "finalizers"
+
+// patchType merges conditions by their type and finalizers by their value, so that no two writers undo each other.
+const patchType = types.StrategicMergePatchType
 
 // finalizerPatch adds or removes ours and leaves those of others alone. A uid or version makes it a 409 where the
 // object is not that one any more.

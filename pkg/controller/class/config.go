@@ -1,0 +1,81 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// FieldManager is the name under which status and finalizers are written.
+const FieldManager = "kubizone-controller"
+
+// NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class); it
+// is told with an error too, where it is known: a class that is redirected has nothing there, whatever else is wrong
+// with it. What secret returned is what the provider works with: it is made anew when one of those Secrets changes.
+// Errors are *delivery.Error; those of secret are returned as they are.
+type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
+
+// GetSecret reads one Secret by name.
+type GetSecret func(namespace, name string) (map[string][]byte, error)
+
+// Secrets is where Secrets are read from.
+type Secrets interface {
+	// Get returns the data; an error that wraps ErrSecretNotFound where there is no such Secret.
+	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
+}
+
+// ErrSecretNotFound: there is no Secret of this name.
+var ErrSecretNotFound = errors.New("there is no such Secret")
+
+// MissingSecret is ErrSecretNotFound with what makes the Secret.
+type MissingSecret struct{ Next string }
+
+func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
+
+func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
+
+// Config of a Controller. Identity, Client, Informers, Views, Providers and Secrets are required.
+type Config struct {
+	// Identity of this process, never used by another one.
+	Identity string
+	// Client is made of a configuration by WithoutWaiting.
+	Client versioned.Interface
+	// Informers is started by whoever made it, after New.
+	Informers externalversions.SharedInformerFactory
+	// Views holds every zone when Run is called.
+	Views *zoneview.Set
+	// Frozen are the zones that the Views cannot prove. Nil: nobody looks.
+	Frozen func() []cache.ObjectName
+	// Providers by the name of their block in the spec of a DNSClass.
+	Providers map[string]NewProvider
+	Secrets   Secrets
+	// Namespaces says which labels namespaces have and which are going. Nil: a server without a cluster, where each
+	// has its name alone.
+	Namespaces coreinformers.NamespaceInformer
+	// Events takes what people should see beside status. Nil: it is logged.
+	Events events.EventRecorder
+	// Metrics counts; nil: nothing does.
+	Metrics *Metrics
+	Logger  *slog.Logger
+	// Alone: who delivered before has ended, or has not led for as long as a call takes (delivery.Config).
+	Alone bool
+	// Lease is how long another may think that it leads after it no longer does; 0: delivery's.
+	Lease time.Duration
+	// HealthInterval is the time between two health checks of a class. 0: 10 min.
+	HealthInterval time.Duration
+	Backoff        delivery.Backoff
+}

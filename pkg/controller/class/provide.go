@@ -1,0 +1,88 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// providers makes the providers of classes, with the Secrets that they need.
+type providers struct {
+	// of are by the name of their block in the spec of a DNSClass.
+	of      map[string]NewProvider
+	secrets Secrets
+}
+
+// provide makes the provider of a class. used are the digests of the Secrets that it was made with, by namespace/name.
+func (p *providers) provide(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
+	kind := class.ProviderOf(&of.Spec)
+	newProvider, ok := p.of[kind]
+	if !ok {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(p.of)), ", "))
+	}
+	spec.Kind, used = kind, map[string]string{}
+	spec.Provider, spec.Target, err = newProvider(of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
+		data, digest, err := p.readSecret(ctx, namespace, name)
+		used[namespace+"/"+name] = digest
+		if err != nil {
+			cause := errors.Unwrap(err)
+			if cause == nil {
+				cause = err
+			}
+			klog.FromContext(ctx).Error(cause, "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
+		}
+		return data, err
+	})
+	spec.Target = fingerprint(spec.Target)
+	return used, err
+}
+
+// readSecret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the process.
+func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
+	data, err := p.secrets.Get(ctx, namespace, name)
+	if errors.Is(err, ErrSecretNotFound) {
+		next := "make it"
+		var missing *MissingSecret
+		if errors.As(err, &missing) {
+			next = missing.Next
+		}
+		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; %s, or name another one in the DNSClass", namespace, name, next)}
+	}
+	if err != nil {
+		return nil, "error", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("the Secret %s/%s cannot be read; the controller's log says why", namespace, name), Err: err}
+	}
+	sum := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		fmt.Fprintf(sum, "%d %s %d ", len(key), key, len(data[key]))
+		sum.Write(data[key])
+	}
+	return data, string(sum.Sum(nil)), nil
+}
+
+// digestSecrets reads Secrets again. of are the digests that they had, which those keep that cannot be read.
+func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
+	now := make(map[string]string, len(of))
+	for at := range of {
+		namespace, name, _ := strings.Cut(at, "/")
+		_, digest, err := p.readSecret(ctx, namespace, name)
+		if digest == "error" {
+			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name, "err", errors.Unwrap(err))
+			digest = of[at] // A server that does not answer is no reason to stop.
+		}
+		now[at] = digest
+	}
+	return now
+}

@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"maps"
+	"sync"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// reports keeps what is known of each delivery: what the Loop of this process reported, else what the Delivery says,
+// which another process writes until this one leads.
+type reports struct {
+	mu  sync.Mutex
+	all map[delivery.Key]report
+}
+
+type report struct {
+	state delivery.State
+	// known: there is a state.
+	known bool
+	// observed: the Loop of this process reported it.
+	observed bool
+	// refused are the RRsets that the provider refused in the last attempt. The map is replaced and never changed.
+	refused map[delivery.RRsetKey]*delivery.Error
+	// failedWhole: the last attempt failed for more than the RRsets that were refused.
+	failedWhole bool
+}
+
+func (r *reports) get(key delivery.Key) report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[key]
+}
+
+// takeEvent keeps what the Loop reports. It returns the refusals of which the provider says something new.
+func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if event.Outcome == delivery.OutcomeWithdrawn {
+		r.all[event.Key] = report{observed: true}
+		return nil
+	}
+	before := r.all[event.Key]
+	now := before
+	now.state, now.known, now.observed = event.State, true, true
+	if event.Outcome != delivery.OutcomeDrifted && event.Outcome != delivery.OutcomeCompared {
+		now.failedWhole = event.Outcome == delivery.OutcomeFailed
+	}
+	refused := map[delivery.RRsetKey]*delivery.Error{}
+	for _, failure := range event.Failed {
+		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
+	}
+	// A comparison says nothing of what was refused.
+	if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
+		now.refused = refused
+	}
+	r.all[event.Key] = now
+	return newSayings(event.Failed, before.refused)
+}
+
+// newSayings are the failures of which the provider says something that it did not say of them before.
+func newSayings(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) []delivery.Failure {
+	var fresh []delivery.Failure
+	for _, failure := range failed {
+		if failure.Err == nil || failure.Err.Said == "" {
+			continue
+		}
+		if last := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}]; last == nil || last.Said != failure.Err.Said {
+			fresh = append(fresh, failure)
+		}
+	}
+	return fresh
+}
+
+// takeDelivery keeps what a Delivery says, unless the Loop of this process reported that delivery; nil takes it away.
+func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all[key].observed {
+		return
+	}
+	delete(r.all, key)
+	if one == nil {
+		return
+	}
+	if state, err := stateOf(one); err == nil {
+		r.all[key] = report{state: state, known: true}
+	}
+}
+
+func (r *reports) forget(which func(delivery.Key) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.all, func(key delivery.Key, _ report) bool { return which(key) })
+}

@@ -1,0 +1,17 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import "kubi.zone/kubizone/pkg/delivery"
+
+// shared are the parts that classSync, recordSync and zoneSync work with.
+type shared struct {
+	index  *index
+	queue  queue
+	stalls *stalls
+	status statusWriter
+	events announcer
+	store  *store
+	loop   *delivery.Loop
+}

@@ -1,0 +1,111 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// statusWriter writes the status of Zones, Records and DNSClasses.
+type statusWriter struct {
+	client typed.KubizoneV1alpha1Interface
+}
+
+// readyPatch is a Ready to be written, with what the object said before.
+type readyPatch struct {
+	of metav1.ObjectMeta
+	// serial is that of which the Ready speaks: where the object is past it by now, the server drops it (S6.7).
+	serial    int64
+	before    []metav1.Condition
+	judgement judgement
+	stalled   *metav1.Condition
+}
+
+// marshal makes a patch of it with the further fields of the status. A judgement that says nothing leaves Ready as it
+// is.
+func (p *readyPatch) marshal(fields map[string]any) ([]byte, error) {
+	conditions := stallPatch(p.before, p.stalled)
+	if p.judgement.status != "" {
+		ready := p.judgement.condition()
+		ready.ObservedGeneration, ready.LastTransitionTime = p.of.Generation, metav1.NewTime(time.Now())
+		if before := readyOf(p.before); before != nil && before.Status == ready.Status {
+			ready.LastTransitionTime = before.LastTransitionTime
+		}
+		conditions = append(conditions, ready)
+	}
+	fields["serial"], fields["conditions"] = p.serial, conditions
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.of.UID}, "status": fields})
+}
+
+func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
+	patch, err := p.marshal(map[string]any{})
+	if err != nil {
+		return err
+	}
+	_, err = w.client.Zones(p.of.Namespace).Patch(ctx, p.of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	return gone(err)
+}
+
+// writeRecord writes the Ready of a Record with the error of its own RRset.
+func (w statusWriter) writeRecord(ctx context.Context, p readyPatch, lastError string) error {
+	patch, err := p.marshal(map[string]any{"lastDeliveryError": lastError})
+	if err != nil {
+		return err
+	}
+	return w.patchRecord(ctx, p.of, patch)
+}
+
+// writeUnadopted writes Stalled alone, and nothing where a zone has taken the Record in meanwhile.
+func (w statusWriter) writeUnadopted(ctx context.Context, record *v1alpha1.Record, stalled *metav1.Condition) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": record.UID, "resourceVersion": record.ResourceVersion},
+		"status":   map[string]any{"conditions": stallPatch(record.Status.Conditions, stalled)},
+	})
+	if err != nil {
+		return err
+	}
+	return w.patchRecord(ctx, record.ObjectMeta, patch)
+}
+
+func (w statusWriter) patchRecord(ctx context.Context, of metav1.ObjectMeta, patch []byte) error {
+	_, err := w.client.Records(of.Namespace).Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	return gone(err)
+}
+
+func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition, health v1alpha1.ClassHealth) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{
+		"observedGeneration": of.Generation, "lastHealthCheck": health.LastCheck, "conditions": append([]any{ready}, stallPatch(of.Status.Conditions, stalled)...),
+		"health": map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = w.client.DNSClasses().Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	return gone(err)
+}
+
+// stallPatch is the part of a patch of conditions that says stalled, or removes what says otherwise.
+func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any {
+	switch {
+	case stalled != nil:
+		return []any{stalled}
+	case stalledOf(conditions) != nil:
+		return []any{map[string]any{"$patch": "delete", "type": v1alpha1.ConditionStalled}}
+	}
+	return nil
+}
+
+// written is the last write of a Ready: what it said, and the version that it was worked out from.
+type written struct {
+	from string
+	judgement
+	stalled bool
+}
