@@ -230,24 +230,14 @@ type FollowAsk struct {
 func DecideFollow(seen *Seen, ask FollowAsk) Outcome {
 	d := &zoneDecision{reading: read(seen), by: ask.Work.By, ask: ZoneAsk{Before: ask.Zone, Cascade: true, Now: ask.Now, By: ask.By, WorkID: ask.WorkID}}
 	plan, refusal := d.follow(ask)
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	if refusal != nil {
-		return Outcome{Refusal: refusal}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, refusal)
 }
 
 func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	before, plan := ask.Zone, &Plan{}
 	old := before.FQDN()
-	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, old))
+	holding, ok := d.holdingOf(before)
 	if !ok {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != before.UID {
-		d.stale()
 		return nil, nil
 	}
 	i := slices.IndexFunc(holding.Works, func(w StandingWork) bool { return w.ID == ask.Work.ID && !w.Becomes.IsZero() })
@@ -264,7 +254,7 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	if held != nil {
 		return plan, nil // the zone it follows has gone since, and somebody has taken the name: it keeps its own
 	}
-	s := &seat{view: before.View, fqdn: fqdn}
+	s := &zonePlace{view: before.View, fqdn: fqdn}
 	x, known := d.parentOf(before.View, fqdn, before.Namespace, holding, &ask.Work.Zones[0], ask.Now)
 	if !known {
 		return nil, nil

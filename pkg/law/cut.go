@@ -204,13 +204,7 @@ type CutAsk struct {
 func DecideCut(seen *Seen, ask CutAsk) Outcome {
 	d := new(read(seen))
 	plan, refusal := decideCut(d, ask)
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	if refusal != nil {
-		return Outcome{Refusal: refusal}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, refusal)
 }
 
 // comes are the RRsets that the child gives its parent anew.
@@ -228,12 +222,8 @@ func (c *CountedCut) comes(before *CountedCut) (out []rrset) {
 
 func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	p := ask.Parent
-	holding, ok := get[Holding](d, HoldingKey(p.View, p.FQDN()))
+	holding, ok := d.holdingOf(p)
 	if !ok {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != p.UID {
-		d.stale()
 		return nil, nil
 	}
 	key := CutKey(p.UID, ask.Owed.Child.UID)

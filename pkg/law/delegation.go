@@ -207,12 +207,8 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	if z == nil || z.Pending {
 		return z, true
 	}
-	h, ok := get[Holding](r, HoldingKey(z.View, z.FQDN()))
+	h, ok := r.holdingOf(z)
 	if !ok {
-		return nil, false
-	}
-	if h == nil || h.UID != z.UID { // the name and the object are of two moments
-		r.stale()
 		return nil, false
 	}
 	if h.Delegations == 0 {
@@ -303,13 +299,7 @@ type DelegationPlacement struct {
 func DecideDelegation(seen *Seen, ask DelegationAsk) Outcome {
 	d := &delegationDecision{reading: read(seen), ask: ask}
 	plan, refusal := d.decide()
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	if refusal != nil {
-		return Outcome{Refusal: refusal}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, refusal)
 }
 
 type delegationDecision struct {
@@ -338,12 +328,8 @@ func (d *delegationDecision) decide() (*Plan, *Refusal) {
 		}
 		return plan, nil
 	}
-	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
+	holding, ok := d.holdingOf(z)
 	if !ok {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != z.UID {
-		d.stale()
 		return nil, nil
 	}
 	var before, after *Rule

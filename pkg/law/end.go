@@ -43,10 +43,7 @@ type EndAsk struct {
 func DecideEnd(seen *Seen, ask EndAsk) Outcome {
 	d := &zoneDecision{reading: read(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
 	plan := d.end(ask)
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, nil)
 }
 
 func (d *zoneDecision) end(ask EndAsk) *Plan {
@@ -69,12 +66,8 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if above == nil {
 		return plan // a cascade is about to say so
 	}
-	p, ok := get[Zone](&d.reading, ZoneKey(above.Namespace, above.Name))
+	p, ok := d.zoneOf(above)
 	if !ok {
-		return nil
-	}
-	if p == nil || p.UID != above.UID || p.Pending {
-		d.stale()
 		return nil
 	}
 	if p, known = d.ruledFor(p, z.Namespace); !known {

@@ -215,8 +215,26 @@ type Ref struct {
 // Holding is what stands at (view, fqdn): the zone that has the name, and the
 // little about that zone that changes rarely. Every write of the zone compares
 // it, so what stands here is known to each decision.
+//
+// It is stored as one flat JSON object; its parts say what each field is for.
 type Holding struct {
 	Ref
+	Ancestry
+	ApexNames
+	SerialMarks
+	Outstanding
+	Deliverable
+	// Delegations is how many Delegations are in force here, and Listed how many names they list with shared: true
+	// (S4.8).
+	Delegations int `json:"delegations,omitempty"`
+	Listed      int `json:"listed,omitempty"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// Ancestry says where a zone stands among the zones above it. A write that delegates the zone, renames it or makes it
+// standalone sets all of it but Follows (setParent).
+type Ancestry struct {
 	// Parent is the enclosing zone that delegates this one; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
 	// Withdrawn: the enclosing zone delegated this one, and the rule went; nil otherwise (S3.4).
@@ -230,6 +248,10 @@ type Holding struct {
 	ExternalCut bool `json:"externalCut,omitempty"`
 	// Follows is the uid of the zone whose fqdn this one's relative name follows.
 	Follows string `json:"follows,omitempty"`
+}
+
+// ApexNames are the names in the data of records at the apex: they follow from these records alone (apexNames).
+type ApexNames struct {
 	// ApexNS are the values of the apex NS records as defined, sorted: they make
 	// the cut in the parent, the SOA's mname (S6.3) and Servable.
 	ApexNS []string `json:"apexNS,omitempty"`
@@ -237,10 +259,18 @@ type Holding struct {
 	// at the apex name, as defined, each with the number of values that name it: those
 	// and ApexNS are that namespace's (S6.2).
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
+}
+
+// SerialMarks say which demands on the serial were met.
+type SerialMarks struct {
 	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.
 	Repaired int64 `json:"repaired,omitempty"`
+}
+
+// Outstanding is what later transactions have still to do here: each reservation and each work is an outbox item.
+type Outstanding struct {
 	// Reserved are the places of records that are on their way here (S2.6).
 	Reserved []Reservation `json:"reserved,omitempty"`
 	// Awaited are names below at which a zone that waits lost to what stands there: it
@@ -249,6 +279,10 @@ type Holding struct {
 	Awaited []name.Rel `json:"awaited,omitempty"`
 	// Works are the cascades that stand against this zone: while there are any it is unsettled (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
+}
+
+// Deliverable says whether and since when the zone's content may be delivered (Settled).
+type Deliverable struct {
 	// Unsettled is since when some cascade has stood without a break: one after
 	// the other must not hold the zone back longer than one alone (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
@@ -262,12 +296,6 @@ type Holding struct {
 	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own
 	// namespace removes; else 0 (S7.5).
 	Published int64 `json:"published,omitempty"`
-	// Delegations is how many Delegations are in force here, and Listed how many names they list with shared: true
-	// (S4.8).
-	Delegations int `json:"delegations,omitempty"`
-	Listed      int `json:"listed,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Enclosed is how a zone came below the one that encloses it.

@@ -157,9 +157,8 @@ func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link
 		if h == nil || lineage[i].Renamed {
 			continue
 		}
-		z, _ := get[Zone](r, ZoneKey(h.Namespace, h.Name))
-		if z == nil || z.UID != h.UID || z.Pending {
-			r.stale()
+		z, known := r.zoneOf(h)
+		if !known {
 			return nil, false
 		}
 		next, of := fqdn, ns

@@ -159,7 +159,7 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	plan.Orphan = p.waiting(ask.After)
 	plan.Orphan.Left = r.Admission
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s, where its place is reserved", p.zone.FQDN())}
-	if plan, refusal = d.changeZone(plan, home, homeHolding, nil, nil); len(d.needs) > 0 || refusal != nil {
+	if plan, refusal = d.leaveHome(plan, home, homeHolding); len(d.needs) > 0 || refusal != nil {
 		return nil, refusal
 	}
 	plan.Rule, plan.Warnings, plan.Arrival = there.Rule, append(plan.Warnings, there.Warnings...), there.Record
@@ -181,12 +181,8 @@ func (r *reading) arrive(plan *Plan, work *Work, workID string) {
 		return // it is gone, and so is the reservation
 	}
 	key := HoldingKey(z.View, z.FQDN())
-	h, ok := get[Holding](r, key)
+	h, ok := r.holdingOf(z)
 	if !ok {
-		return
-	}
-	if h == nil || h.UID != z.UID {
-		r.stale()
 		return
 	}
 	i := slices.IndexFunc(h.Reserved, func(x Reservation) bool { return x.ID == work.ID })
@@ -232,8 +228,5 @@ func DecideMoved(seen *Seen, work *Work, workID string) Outcome {
 	d := new(read(seen))
 	plan := &Plan{}
 	d.arrive(plan, work, workID)
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, nil)
 }

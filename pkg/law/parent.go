@@ -29,10 +29,7 @@ const nobody = "-"
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
 	d := new(read(seen))
 	plan := decideParent(d, ask)
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, nil)
 }
 
 func decideParent(d *reading, ask ParentAsk) *Plan {
@@ -123,12 +120,8 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	if above == nil {
 		return standalone, true
 	}
-	p, ok := get[Zone](r, ZoneKey(above.Namespace, above.Name))
+	p, ok := r.zoneOf(above)
 	if !ok {
-		return nil, false
-	}
-	if p == nil || p.UID != above.UID || p.Pending {
-		r.stale()
 		return nil, false
 	}
 	given, known := r.ruledFor(p, ns)

@@ -65,11 +65,42 @@ func (r *reading) all(keys []Key) bool {
 	return known
 }
 
+// outcome is what the decision comes to: while facts are needed, these alone.
+func (r *reading) outcome(plan *Plan, refusal *Refusal) Outcome {
+	if len(r.needs) > 0 {
+		return Outcome{Need: r.needs}
+	}
+	if refusal != nil {
+		return Outcome{Refusal: refusal}
+	}
+	return Outcome{Plan: plan}
+}
+
 // stale makes the caller read every fact again at one moment.
 func (r *reading) stale() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
+}
+
+// holdingOf is the holding of a zone that stands. false: facts are needed.
+func (r *reading) holdingOf(z *Zone) (*Holding, bool) {
+	h, ok := get[Holding](r, HoldingKey(z.View, z.FQDN()))
+	if ok && (h == nil || h.UID != z.UID) { // the name and the object are of two moments
+		r.stale()
+		return nil, false
+	}
+	return h, ok
+}
+
+// zoneOf is the zone that a name is held by. false: facts are needed.
+func (r *reading) zoneOf(h *Holding) (*Zone, bool) {
+	z, ok := get[Zone](r, ZoneKey(h.Namespace, h.Name))
+	if ok && (z == nil || z.UID != h.UID || z.Pending) { // the name and the object are of two moments
+		r.stale()
+		return nil, false
+	}
+	return z, ok
 }
 
 // longest finds the longest name at or above n that a zone of the view holds (S2.1).

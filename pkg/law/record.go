@@ -84,13 +84,7 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 	if plan != nil && plan.Zone != nil {
 		plan.Zone.Zone = plan.Zone.Zone.plain()
 	}
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	if refusal != nil {
-		return Outcome{Refusal: refusal}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, refusal)
 }
 
 type recordDecision struct {
@@ -120,49 +114,15 @@ func (p *place) waiting(r *Record) *Waiting {
 	return &Waiting{View: p.view, FQDN: p.fqdn, Zone: r.ZoneRef}
 }
 
-// locate finds the zone of a record (S2.1, S2.3). nil place: facts are needed.
-func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
+// locateRecord finds the zone of a record (S2.1, S2.3). nil place: facts are needed.
+func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 	p := &place{view: r.View}
-	var target *Zone
-	if r.ZoneRef != nil {
-		z, ok := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
-		if !ok {
-			return nil, nil
-		}
-		knows := false
-		if z != nil && !z.Pending {
-			var known bool
-			if knows, known = d.knows(z, r.Namespace); !known {
-				return nil, nil
-			}
-		}
-		if !knows {
-			if r.Absolute() {
-				p.fqdn, _ = name.Parse(r.DomainName)
-			}
-			p.reason = ReasonZoneNotFound
-			p.message = absent(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
-			return p, nil
-		}
-		target = z
-		if r.View != "" && r.View != z.View {
-			return nil, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
-		}
-		p.view = z.View
-		n, err := name.ParseIn(r.DomainName, z.FQDN())
-		if err != nil {
-			return nil, invalid("spec.domainName", r.DomainName, ReasonNameTooLong, "%v", err)
-		}
-		if !z.FQDN().Encloses(n) {
-			return nil, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, the zone that zoneRef names (S1.1)", z.FQDN())
-		}
-		p.fqdn = n
-	} else {
-		n, err := name.Parse(r.DomainName)
-		if err != nil {
-			return nil, invalid("spec.domainName", r.DomainName, ReasonInvalid, "%v", err)
-		}
-		p.fqdn = n
+	target, known, refusal := d.resolveName(p, r)
+	if !known || refusal != nil {
+		return nil, refusal
+	}
+	if p.reason != "" {
+		return p, nil
 	}
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
 		return nil, invalid("spec.domainName", r.DomainName, ReasonCNAMEConflict, "DS stands at a delegation, in the parent of %s, not at the zone's own apex (S5.5; drop zoneRef or refer to the parent zone)", target.FQDN())
@@ -183,13 +143,8 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 		p.message = fmt.Sprintf("no zone%s encloses %s yet; the record is adopted when one does", inView(p.view), p.fqdn)
 		return p, nil
 	}
-	z, ok := get[Zone](&d.reading, ZoneKey(holding.Namespace, holding.Name))
+	z, ok := d.zoneOf(holding)
 	if !ok {
-		return nil, nil
-	}
-	if z == nil || z.UID != holding.UID || z.Pending {
-		// The name and the object disagree: the facts are of two moments. Ask again.
-		d.stale()
 		return nil, nil
 	}
 	if target != nil && z.UID != target.UID {
@@ -205,6 +160,47 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 	}
 	p.zone, p.holding = given, holding
 	return p, nil
+}
+
+// resolveName finds the name and the view of a record. target is the zone of its zoneRef; where the record's namespace
+// does not know it, the place says so. known false: facts are needed.
+func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known bool, refusal *Refusal) {
+	if r.ZoneRef == nil {
+		n, err := name.Parse(r.DomainName)
+		if err != nil {
+			return nil, true, invalid("spec.domainName", r.DomainName, ReasonInvalid, "%v", err)
+		}
+		p.fqdn = n
+		return nil, true, nil
+	}
+	z, known := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
+	knows := false
+	if known && z != nil && !z.Pending {
+		knows, known = d.knows(z, r.Namespace)
+	}
+	switch {
+	case !known:
+		return nil, false, nil
+	case !knows:
+		if r.Absolute() {
+			p.fqdn, _ = name.Parse(r.DomainName)
+		}
+		p.reason = ReasonZoneNotFound
+		p.message = absent(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
+		return nil, true, nil
+	case r.View != "" && r.View != z.View:
+		return nil, true, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
+	}
+	p.view = z.View
+	n, err := name.ParseIn(r.DomainName, z.FQDN())
+	if err != nil {
+		return nil, true, invalid("spec.domainName", r.DomainName, ReasonNameTooLong, "%v", err)
+	}
+	if !z.FQDN().Encloses(n) {
+		return nil, true, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, the zone that zoneRef names (S1.1)", z.FQDN())
+	}
+	p.fqdn = n
+	return z, true, nil
 }
 
 // viewOf says which view an object with a zoneRef to z may name (S1.6).
@@ -225,41 +221,14 @@ func inView(view string) string {
 func (d *recordDecision) decide() (*Plan, *Refusal) {
 	ask := &d.ask
 	plan := &Plan{OrphanBefore: ask.Waits}
-	// The zone the record stands in now; nil when that zone is gone with its keys.
-	var home *Zone
-	var homeHolding *Holding
-	if ask.Before != nil {
-		z, ok := get[Zone](&d.reading, ZoneKey(ask.Before.Zone.Namespace, ask.Before.Zone.Name))
-		if !ok {
-			return nil, nil
-		}
-		if z != nil && z.UID == ask.Before.Zone.UID && !z.Pending {
-			home = z
-			if homeHolding, ok = get[Holding](&d.reading, HoldingKey(z.View, z.FQDN())); !ok {
-				return nil, nil
-			}
-			if homeHolding == nil || homeHolding.UID != z.UID {
-				d.stale()
-				return nil, nil
-			}
-			if ask.Before.Owner.IsZero() {
-				before := *ask.Before
-				if before.Owner, ok = before.FQDN.Rel(z.FQDN()); !ok {
-					d.stale()
-					return nil, nil
-				}
-				ask.Before = &before
-			}
-		}
-		// Where the zone is gone its keys go with it: its own cascade purges them.
+	home, homeHolding, known := d.findHome()
+	if !known {
+		return nil, nil
 	}
 	if ask.After == nil {
-		if home != nil {
-			return d.changeZone(plan, home, homeHolding, nil, nil)
-		}
-		return plan, nil
+		return d.leaveHome(plan, home, homeHolding)
 	}
-	p, refusal := d.locate(ask.After)
+	p, refusal := d.locateRecord(ask.After)
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -282,10 +251,7 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 		if !ask.Cascade {
 			plan.Warnings = append(plan.Warnings, p.message)
 		}
-		if home != nil {
-			return d.changeZone(plan, home, homeHolding, nil, nil)
-		}
-		return plan, nil
+		return d.leaveHome(plan, home, homeHolding)
 	}
 	if home != nil && home.UID != p.zone.UID {
 		if !ask.Cascade {
@@ -301,10 +267,44 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 			plan.Orphan.Left = was.Admission
 		}
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s", p.zone.FQDN())}
-		return d.changeZone(plan, home, homeHolding, nil, nil)
+		return d.leaveHome(plan, home, homeHolding)
 	}
 	d.stood = ask.Cascade && ask.Stood && home == nil && ask.stoodAt() == p.fqdn
 	return d.changeZone(plan, p.zone, p.holding, p, home)
+}
+
+// findHome finds the zone that the record stands in now; nil where that is gone with its keys, which its own cascade
+// purges. known false: facts are needed.
+func (d *recordDecision) findHome() (home *Zone, holding *Holding, known bool) {
+	b := d.ask.Before
+	if b == nil {
+		return nil, nil, true
+	}
+	z, known := get[Zone](&d.reading, ZoneKey(b.Zone.Namespace, b.Zone.Name))
+	if !known || z == nil || z.UID != b.Zone.UID || z.Pending {
+		return nil, nil, known
+	}
+	if holding, known = d.holdingOf(z); !known {
+		return nil, nil, false
+	}
+	if b.Owner.IsZero() {
+		before := *b
+		var ok bool
+		if before.Owner, ok = b.FQDN.Rel(z.FQDN()); !ok {
+			d.stale()
+			return nil, nil, false
+		}
+		d.ask.Before = &before
+	}
+	return z, holding, true
+}
+
+// leaveHome takes the record out of the zone that it stands in, if it does in any.
+func (d *recordDecision) leaveHome(plan *Plan, home *Zone, holding *Holding) (*Plan, *Refusal) {
+	if home == nil {
+		return plan, nil
+	}
+	return d.changeZone(plan, home, holding, nil, nil)
 }
 
 // stoodAt is the name of the record before the decision, the zero Name where it had none.
@@ -337,7 +337,7 @@ func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	plan.Orphan = p.waiting(r)
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
 	if home != nil {
-		plan, refusal := d.changeZone(plan, home, homeHolding, nil, nil)
+		plan, refusal := d.leaveHome(plan, home, homeHolding)
 		if plan != nil {
 			d.mark(plan, homeHolding, mark)
 		}

@@ -13,18 +13,14 @@ import (
 
 // rename moves a zone to another name in one step, and marks those that follow it,
 // which a cascade renames (S6.8).
-func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
+func (d *zoneDecision) rename(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	before := d.ask.Before
 	old := before.FQDN()
-	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, old))
+	holding, ok := d.holdingOf(before)
 	last, from, ok1 := d.last(s.view, s.fqdn, nil)
 	at, above, ok2 := d.above(before.View, old)
 	soon := d.all([]Key{{Kind: KindZonesBelow, View: before.View, Name: old}, {Kind: KindZonesBelow, View: before.View, Name: s.fqdn}, {Kind: KindRoster, Zone: before.UID}})
 	if !ok || !ok1 || !ok2 || !soon {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != before.UID {
-		d.stale()
 		return nil, nil
 	}
 	chain, known, refusal := d.takesAlong(before, holding, s.fqdn)
@@ -34,7 +30,7 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 	for _, f := range chain {
 		s.along = append(s.along, f.UID)
 	}
-	cut, refusal := d.may(plan, s)
+	cut, refusal := d.checkPlace(plan, s)
 	if len(d.needs) > 0 || refusal != nil {
 		return nil, refusal
 	}
@@ -77,7 +73,7 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 // resettle is what a zone owes that stands at s from now on and stood at another
 // name before: its parents count it anew, what is there and what it kept out where
 // it was is decided anew, and both names remember their serials (S6.5).
-func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding *Holding, before *Zone, scans []Scan, above *Holding, last *LastSerial, reason string) {
+func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *zonePlace, holding *Holding, before *Zone, scans []Scan, above *Holding, last *LastSerial, reason string) {
 	z, old := change.Zone, before.FQDN()
 	var losing string
 	var losingFQDN name.Name
@@ -112,12 +108,8 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding
 // remove frees the name and leaves the records to the cascade (S8.1, S8.2).
 func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 	z := d.ask.Before
-	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
+	holding, ok := d.holdingOf(z)
 	if !ok {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != z.UID {
-		d.stale()
 		return nil, nil
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}

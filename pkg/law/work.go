@@ -20,12 +20,8 @@ func DecideThrough(seen *Seen, place Place, id string) Outcome {
 	if z == nil || z.UID != place.UID || z.Pending {
 		return Outcome{Plan: plan}
 	}
-	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
+	h, ok := d.holdingOf(z)
 	if !ok {
-		return Outcome{Need: d.needs}
-	}
-	if h == nil || h.UID != z.UID {
-		d.stale()
 		return Outcome{Need: d.needs}
 	}
 	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
@@ -82,12 +78,8 @@ func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
 	if z == nil || z.UID != place.UID || z.Pending {
 		return Outcome{Plan: plan}
 	}
-	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
+	h, ok := d.holdingOf(z)
 	if !ok {
-		return Outcome{Need: d.needs}
-	}
-	if h == nil || h.UID != z.UID {
-		d.stale()
 		return Outcome{Need: d.needs}
 	}
 	if !h.OverdueAt(now) {

@@ -56,7 +56,7 @@ type ZoneAsk struct {
 	// After is what the zone shall be; nil when it goes.
 	After *ZoneSpec
 	// SameName: domainName, view and zoneRef are as they were, so a zone that stands
-	// keeps its seat, whatever became of the zone it refers to (S3.2).
+	// keeps its place, whatever became of the zone it refers to (S3.2).
 	SameName bool
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
@@ -73,13 +73,7 @@ type ZoneAsk struct {
 func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
 	d := &zoneDecision{reading: read(seen), ask: ask}
 	plan, refusal := d.decide()
-	if len(d.needs) > 0 {
-		return Outcome{Need: d.needs}
-	}
-	if refusal != nil {
-		return Outcome{Refusal: refusal}
-	}
-	return Outcome{Plan: plan}
+	return d.outcome(plan, refusal)
 }
 
 type zoneDecision struct {
@@ -89,8 +83,8 @@ type zoneDecision struct {
 	by string
 }
 
-// seat is where a zone belongs by its name.
-type seat struct {
+// zonePlace is where a zone belongs by its name.
+type zonePlace struct {
 	fqdn    name.Name
 	view    string
 	pending bool
@@ -99,7 +93,7 @@ type seat struct {
 	parentHolding *Holding
 	owner         name.Rel // relative to parent
 	follows       string
-	// along are the uids of zones that come along: they stand in nobody's way.
+	// along are the uids of zones that come along: they are in the way of none.
 	along []string
 }
 
@@ -119,12 +113,12 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where it was delivered (S3.4); it is decided like a new zone after that"), nil
 	}
 	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
-		return d.amend(plan, &seat{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+		return d.amend(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}
 	if refusal := d.renamed(); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
-	s, refusal := d.sit()
+	s, refusal := d.locateZone()
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -182,67 +176,13 @@ func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	return plan
 }
 
-// sit finds the name of the zone and who encloses it (S1.5, S3.1). It does not
-// ask whether it may sit there.
-func (d *zoneDecision) sit() (*seat, *Refusal) {
-	spec := d.ask.After
-	s := &seat{view: spec.View}
-	var target *Zone
-	if spec.ZoneRef != nil {
-		z, ok := get[Zone](&d.reading, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
-		if !ok {
-			return nil, nil
-		}
-		if spec.ZoneRef.Namespace == spec.Namespace && spec.ZoneRef.Name == spec.Name {
-			return nil, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "a zone cannot refer to itself (S1.5)")
-		}
-		if z == nil || z.Pending {
-			cycle, known := d.cycle(z, spec.Ref)
-			if !known {
-				return nil, nil
-			}
-			if cycle {
-				return nil, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, so none of them gets a name (S1.5; give one of them an absolute domainName)")
-			}
-			s.pending = true
-			return s, nil
-		}
-		knows, known := d.knows(z, spec.Namespace)
-		if !known {
-			return nil, nil
-		}
-		if !knows {
-			below, known := d.belongsTo(z)
-			if !known {
-				return nil, nil
-			}
-			if !below {
-				s.pending = true
-				return s, nil
-			}
-		}
-		target = z
-		if spec.View != "" && spec.View != z.View {
-			return nil, invalid("spec.view", spec.View, ReasonInvalid, "%s", viewOf(z))
-		}
-		s.view = z.View
-		n, err := name.ParseIn(spec.DomainName, z.FQDN())
-		if err != nil {
-			return nil, invalid("spec.domainName", spec.DomainName, ReasonNameTooLong, "%v", err)
-		}
-		if !z.FQDN().Encloses(n) || n == z.FQDN() {
-			return nil, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)", z.FQDN())
-		}
-		if !spec.Absolute() {
-			s.follows = z.UID
-		}
-		s.fqdn = n
-	} else {
-		n, err := name.Parse(spec.DomainName)
-		if err != nil {
-			return nil, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "%v", err)
-		}
-		s.fqdn = n
+// locateZone finds the name of the zone and the zone that encloses it (S1.5, S3.1). Whether it may stand there is
+// another question (checkPlace).
+func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
+	s := &zonePlace{view: d.ask.After.View}
+	target, known, refusal := d.resolveName(s)
+	if !known || refusal != nil || s.pending {
+		return s, refusal
 	}
 	up, ok := s.fqdn.Parent()
 	if !ok {
@@ -264,12 +204,8 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 	if holding == nil {
 		return s, nil
 	}
-	p, ok := get[Zone](&d.reading, ZoneKey(holding.Namespace, holding.Name))
+	p, ok := d.zoneOf(holding)
 	if !ok {
-		return nil, nil
-	}
-	if p == nil || p.UID != holding.UID || p.Pending {
-		d.stale()
 		return nil, nil
 	}
 	if target != nil && p.UID != target.UID {
@@ -278,6 +214,59 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 	s.parent, s.parentHolding = p, holding
 	s.owner, _ = s.fqdn.Rel(p.FQDN())
 	return s, nil
+}
+
+// resolveName finds the name and the view of the zone. target is the zone of its zoneRef; without one that its namespace
+// knows it is pending. known false: facts are needed.
+func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refusal *Refusal) {
+	spec := d.ask.After
+	if spec.ZoneRef == nil {
+		n, err := name.Parse(spec.DomainName)
+		if err != nil {
+			return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "%v", err)
+		}
+		s.fqdn = n
+		return nil, true, nil
+	}
+	z, known := get[Zone](&d.reading, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+	if !known {
+		return nil, false, nil
+	}
+	if spec.ZoneRef.Namespace == spec.Namespace && spec.ZoneRef.Name == spec.Name {
+		return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "a zone cannot refer to itself (S1.5)")
+	}
+	if z == nil || z.Pending {
+		cycle, known := d.cycle(z, spec.Ref)
+		if cycle {
+			return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, so none of them gets a name (S1.5; give one of them an absolute domainName)")
+		}
+		s.pending = true
+		return nil, known, nil
+	}
+	knows, known := d.knows(z, spec.Namespace)
+	if known && !knows {
+		knows, known = d.belongsTo(z)
+	}
+	if !known || !knows {
+		s.pending = true
+		return nil, known, nil
+	}
+	if spec.View != "" && spec.View != z.View {
+		return nil, true, invalid("spec.view", spec.View, ReasonInvalid, "%s", viewOf(z))
+	}
+	s.view = z.View
+	n, err := name.ParseIn(spec.DomainName, z.FQDN())
+	if err != nil {
+		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonNameTooLong, "%v", err)
+	}
+	if !z.FQDN().Encloses(n) || n == z.FQDN() {
+		return nil, true, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)", z.FQDN())
+	}
+	if !spec.Absolute() {
+		s.follows = z.UID
+	}
+	s.fqdn = n
+	return z, true, nil
 }
 
 // belongsTo: the zone that is decided stands, and follows z or is its child. It stays so
@@ -309,131 +298,41 @@ func createRole(namespace, resourceName string) string {
 	return fmt.Sprintf("kubectl create role establish-%s -n %s --verb=create --resource=zones.kubi.zone/establish --resource-name=%s", role, namespace, resourceName)
 }
 
-// may asks whether a zone may be made at, or renamed to, its seat (S1.6, S3.1,
-// S3.2, S3.6). externalCut: the parent delegates a name above it away (S3.5).
-func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refusal) {
-	spec := d.ask.After
+// checkPlace decides whether a zone may be made at, or renamed to, its place (S1.6, S3.1, S3.2, S3.6). externalCut: the
+// parent delegates a name above it away (S3.5).
+func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, refusal *Refusal) {
 	held, ok := get[Holding](&d.reading, HoldingKey(s.view, s.fqdn))
 	if !ok {
 		return false, nil
 	}
-	if held != nil && held.UID != spec.UID {
+	if held != nil && held.UID != d.ask.After.UID {
 		return false, &Refusal{Kind: Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: ReasonNameHeld,
 			Message: fmt.Sprintf("a zone%s with this name exists already (S1.6)", inView(s.view))}
 	}
 	if s.parent == nil {
-		if !d.ask.MayEstablish {
-			resource := s.fqdn.String()
-			if resource != "." {
-				resource = resource[:len(resource)-1]
-			}
-			if s.view != "" {
-				resource = s.view + ":" + resource
-			}
-			return false, forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create zones.kubi.zone/establish with resourceName %q in namespace %q (S3.2; ask an administrator for a delegating zone above it, or for that right: %s, and a RoleBinding of it)",
-				inView(s.view), s.fqdn, resource, spec.Namespace, createRole(spec.Namespace, resource))
-		}
-		return false, nil
+		return false, d.checkEstablish(s)
 	}
-	p, ns := s.parent, spec.Namespace
-	if p.Terminating {
-		return false, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
-	}
-	if w := s.parentHolding.moving(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
-		return false, forbidden(ReasonMoving, "zone %s is just being renamed with the zones that follow it, and takes no zone below it until that is through (S6.8; try again when its condition Settled is True)", p.FQDN())
-	}
-	p, known := d.ruledFor(p, ns)
-	if known {
-		p, known = d.listing(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
-	}
-	if !known {
-		return false, nil
-	}
-	if !p.DelegatesZone(s.fqdn, ns) {
-		return false, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+	p, refusal := d.checkRules(s)
+	if p == nil || refusal != nil {
+		return false, refusal
 	}
 	tenants, ok1 := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: p.UID, Owner: s.owner})
 	zones, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
-	base := Base(s.owner)
-	ks := []Key{HoldersKey(p.UID, base), OwnerKey(p.UID, s.owner)}
+	ks := []Key{HoldersKey(p.UID, Base(s.owner)), OwnerKey(p.UID, s.owner)}
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
 	if !d.all(ks) || !ok1 || !ok2 {
 		return false, nil
 	}
-	if ns != p.Namespace {
-		c, known := d.claim(p, s.parentHolding, base, claimant{namespace: ns, cascade: d.ask.Cascade})
-		if !known {
-			return false, nil
-		}
-		hosts, known := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
-		if !known {
-			return false, nil
-		}
-		foreign := hosts || blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns)
-		if !d.ask.Cascade {
-			arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
-			if !known {
-				return false, nil
-			}
-			foreign = foreign || arriving
-		}
-		foreign = foreign || c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns))
-		if zones != nil {
-			for _, b := range zones.Zones {
-				foreign = foreign || b.Namespace != ns && b.UID != spec.UID && !slices.Contains(s.along, b.UID)
-			}
-		}
-		if foreign {
-			return false, forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
-		}
-		if s.owner != base && !p.namesUnderscoreZone(s.fqdn, ns) {
-			others, _, known := d.othersBelow(p, s.parentHolding, base, claimant{namespace: ns, cascade: d.ask.Cascade})
-			if !known {
-				return false, nil
-			}
-			if others {
-				at, _ := base.In(p.FQDN()) // shorter than the zone's name
-				return false, forbidden(ReasonNameHeld, "what the new zone has at %s would be taken for names below %s that another namespace holds in zone %s (S3.6, S4.7; choose a name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, at, p.FQDN(), s.owner)
-			}
-		}
+	if refusal = d.checkForeignNames(s, p, tenants, zones); refusal != nil || len(d.needs) > 0 {
+		return false, refusal
 	}
-	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
-	o = s.parentHolding.with(o, s.owner, "")
-	if o.hasType(rdata.CNAME) {
-		return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
+	if refusal = d.checkOwner(s, p, tenants); refusal != nil {
+		return false, refusal
 	}
-	if o.hasType(rdata.NS) {
-		mine := &Zone{Ref: spec.Ref, Rules: spec.Rules}
-		mine.Header.FQDN = s.fqdn
-		allowed := true
-		if tenants != nil {
-			for _, t := range tenants.Tenants {
-				if t.At > 0 {
-					// The apex of the new zone is its own namespace's (S4.6).
-					_, no := mine.admit(s.fqdn, name.Apex, rdata.NS, t.Namespace, claim{namespace: mine.Namespace})
-					allowed = allowed && no == nil
-				}
-			}
-		}
-		for _, r := range s.parentHolding.Reserved {
-			if r.Owner == s.owner && r.Type == rdata.NS {
-				_, no := mine.admit(s.fqdn, name.Apex, rdata.NS, r.Namespace, claim{namespace: mine.Namespace})
-				allowed = allowed && no == nil
-			}
-		}
-		if !allowed {
-			return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
-		}
-	}
-	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
-		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
-		if s.parentHolding.with(o, up, "").hasType(rdata.DNAME) {
-			at, _ := up.In(p.FQDN())
-			return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
-		}
-		externalCut = externalCut || !up.IsApex() && o.hasType(rdata.NS)
+	if externalCut, refusal = d.checkAbove(s, p); refusal != nil {
+		return false, refusal
 	}
 	if tenants != nil {
 		n := 0
@@ -447,10 +346,130 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 	return externalCut, nil
 }
 
+// checkEstablish refuses a standalone zone without the right to establish it (S3.2).
+func (d *zoneDecision) checkEstablish(s *zonePlace) *Refusal {
+	if d.ask.MayEstablish {
+		return nil
+	}
+	resource, namespace := s.fqdn.String(), d.ask.After.Namespace
+	if resource != "." {
+		resource = resource[:len(resource)-1]
+	}
+	if s.view != "" {
+		resource = s.view + ":" + resource
+	}
+	return forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create zones.kubi.zone/establish with resourceName %q in namespace %q (S3.2; ask an administrator for a delegating zone above it, or for that right: %s, and a RoleBinding of it)",
+		inView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
+}
+
+// checkRules refuses a zone that the zone above does not delegate, or not now, and returns that one with its rules for
+// the namespace (S3.1). nil, nil: facts are needed.
+func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
+	p, ns := s.parent, d.ask.After.Namespace
+	if p.Terminating {
+		return nil, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
+	}
+	if w := s.parentHolding.moving(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
+		return nil, forbidden(ReasonMoving, "zone %s is just being renamed with the zones that follow it, and takes no zone below it until that is through (S6.8; try again when its condition Settled is True)", p.FQDN())
+	}
+	p, known := d.ruledFor(p, ns)
+	if known {
+		p, known = d.listing(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
+	}
+	if !known {
+		return nil, nil
+	}
+	if !p.DelegatesZone(s.fqdn, ns) {
+		return nil, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+	}
+	return p, nil
+}
+
+// checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it (S3.6), or
+// for names of which its data would be taken (S4.7).
+func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *TenantsBelow, zones *ZonesBelow) *Refusal {
+	ns, base := d.ask.After.Namespace, Base(s.owner)
+	if ns == p.Namespace {
+		return nil
+	}
+	by := claimant{namespace: ns, cascade: d.ask.Cascade}
+	c, known := d.claim(p, s.parentHolding, base, by)
+	if !known {
+		return nil
+	}
+	foreign, known := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
+	if !known {
+		return nil
+	}
+	if !d.ask.Cascade {
+		arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
+		if !known {
+			return nil
+		}
+		foreign = foreign || arriving
+	}
+	foreign = foreign || blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns) ||
+		c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns)) ||
+		zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool {
+			return b.Namespace != ns && b.UID != d.ask.After.UID && !slices.Contains(s.along, b.UID)
+		})
+	if foreign {
+		return forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
+	}
+	if s.owner == base || p.namesUnderscoreZone(s.fqdn, ns) {
+		return nil
+	}
+	if others, _, known := d.othersBelow(p, s.parentHolding, base, by); !known || !others {
+		return nil
+	}
+	at, _ := base.In(p.FQDN()) // shorter than the zone's name
+	return forbidden(ReasonNameHeld, "what the new zone has at %s would be taken for names below %s that another namespace holds in zone %s (S3.6, S4.7; choose a name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, at, p.FQDN(), s.owner)
+}
+
+// checkOwner refuses a zone at a name where the zone p above it has a CNAME, or NS records that the new zone would not
+// allow at its apex (S3.6).
+func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) *Refusal {
+	spec := d.ask.After
+	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
+	o = s.parentHolding.with(o, s.owner, "")
+	if o.hasType(rdata.CNAME) {
+		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
+	}
+	if !o.hasType(rdata.NS) {
+		return nil
+	}
+	mine := &Zone{Ref: spec.Ref, Rules: spec.Rules}
+	mine.Header.FQDN = s.fqdn
+	refused := func(namespace string) bool { // the apex of the new zone is its own namespace's (S4.6)
+		_, refusal := mine.admit(s.fqdn, name.Apex, rdata.NS, namespace, claim{namespace: mine.Namespace})
+		return refusal != nil
+	}
+	if tenants != nil && slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && refused(t.Namespace) }) ||
+		slices.ContainsFunc(s.parentHolding.Reserved, func(r Reservation) bool {
+			return r.Owner == s.owner && r.Type == rdata.NS && refused(r.Namespace)
+		}) {
+		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
+	}
+	return nil
+}
+
+// checkAbove refuses a zone below a DNAME of the zone p above it (S5.5). externalCut: it lies below NS records.
+func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) (externalCut bool, refusal *Refusal) {
+	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
+		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
+		if s.parentHolding.with(o, up, "").hasType(rdata.DNAME) {
+			at, _ := up.In(p.FQDN())
+			return false, invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
+		}
+		externalCut = externalCut || !up.IsApex() && o.hasType(rdata.NS)
+	}
+	return externalCut, nil
+}
+
 // found makes a new zone, or lets a pending one stand.
-func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
+func (d *zoneDecision) found(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask, spec := &d.ask, d.ask.After
-	cut, refusal := d.may(plan, s)
+	cut, refusal := d.checkPlace(plan, s)
 	last, from, ok := d.last(s.view, s.fqdn, spec.MinimumSerial)
 	if !ok || len(d.needs) > 0 {
 		return nil, nil
@@ -477,7 +496,7 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 	d.undottedServers(plan, z, nil)
 	d.dead(plan, z)
 	z.Serial = from
-	h := &Holding{Ref: spec.Ref, Follows: s.follows}
+	h := &Holding{Ref: spec.Ref, Ancestry: Ancestry{Follows: s.follows}}
 	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.delegated(h, s, cut)}
 	var losing string
 	var losingFQDN name.Name
@@ -502,7 +521,7 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 }
 
 // zone is the zone as its spec wants it, without what it has become.
-func (d *zoneDecision) zone(s *seat) *Zone {
+func (d *zoneDecision) zone(s *zonePlace) *Zone {
 	spec := d.ask.After
 	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
 		MinimumSerial: spec.MinimumSerial, Grace: spec.Grace, Terminating: spec.Terminating, HasClass: spec.HasClass,
@@ -513,7 +532,7 @@ func (d *zoneDecision) zone(s *seat) *Zone {
 }
 
 // delegated writes the parent into the holding and says the Delegated condition (S6.7).
-func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
+func (d *zoneDecision) delegated(h *Holding, s *zonePlace, cut bool) *Condition {
 	h.Withdrawn, h.Lineage, h.Enclosed = nil, nil, nil
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
@@ -528,7 +547,7 @@ func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
 }
 
 // owe adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
-func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *seat, losing string, losingFQDN name.Name, scans []Scan) {
+func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, losingFQDN name.Name, scans []Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
 	by := cmp.Or(d.by, ns)
@@ -549,7 +568,7 @@ func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *sea
 
 // inherit lets a zone made at the name of one that was removed begin with its
 // holders, as long as its records have not been let go (S2.7).
-func (d *zoneDecision) inherit(plan *Plan, change *ZoneChange, s *seat, last *LastSerial) {
+func (d *zoneDecision) inherit(plan *Plan, change *ZoneChange, s *zonePlace, last *LastSerial) {
 	if last != nil && last.Zone != "" && last.Zone != change.Zone.UID && !slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
 		d.gain(plan, change, last.Zone, s.fqdn)
 	}
@@ -592,15 +611,11 @@ func (d *zoneDecision) finish(plan *Plan, change *ZoneChange) (*Plan, *Refusal) 
 }
 
 // amend changes a zone that keeps its name.
-func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
+func (d *zoneDecision) amend(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask := &d.ask
 	before := ask.Before
-	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, before.FQDN()))
+	holding, ok := d.holdingOf(before)
 	if !ok {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != before.UID {
-		d.stale()
 		return nil, nil
 	}
 	z := d.zone(s)

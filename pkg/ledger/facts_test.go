@@ -224,11 +224,11 @@ func TestFacts_thatAreTooManyForNow(t *testing.T) {
 	t.Parallel()
 	top := store.Must(name.Parse("org."))
 	seen := law.NewSeen()
-	seen.Put(law.HoldingKey("", top), &law.Holding{Works: []law.StandingWork{{ID: "settles"}}})
+	seen.Put(law.HoldingKey("", top), &law.Holding{Outstanding: law.Outstanding{Works: []law.StandingWork{{ID: "settles"}}}})
 	if err := commit.TooManyFacts(seen, 100); !apierrors.IsInvalid(err) {
 		t.Error(err)
 	}
-	seen.Put(law.HoldingKey("", top), &law.Holding{Works: []law.StandingWork{{ID: "settles"}, {ID: "brings", Losing: "uid", LosingFQDN: top}}})
+	seen.Put(law.HoldingKey("", top), &law.Holding{Outstanding: law.Outstanding{Works: []law.StandingWork{{ID: "settles"}, {ID: "brings", Losing: "uid", LosingFQDN: top}}}})
 	err := commit.TooManyFacts(seen, 100)
 	if seconds, again := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !again || seconds < 1 {
 		t.Error(err)

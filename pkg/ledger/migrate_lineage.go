@@ -73,7 +73,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		if len(p.lineage) > 0 || by == nil || by.View != p.View || by.Name == p.Name || !by.Name.Encloses(p.Name) {
 			return p.lineage
 		}
-		above := &law.Holding{Ref: law.Ref{Namespace: by.namespace, UID: p.by}, Lineage: lineage(by)}
+		above := &law.Holding{Ref: law.Ref{Namespace: by.namespace, UID: p.by}, Ancestry: law.Ancestry{Lineage: lineage(by)}}
 		p.lineage = above.LineageBelow(by.Name)
 		return p.lineage
 	}
