@@ -179,8 +179,8 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// hosts: what is there beside the zone's RRsets is the business of the primary at which it is a guest.
-func hosts(k key, apex name.Name) bool {
+// isHosts: what is there beside the zone's RRsets is the business of the primary at which it is a guest.
+func isHosts(k key, apex name.Name) bool {
 	switch k.t {
 	case rdata.RRSIG, rdata.NSEC, rdata.NSEC3, rdata.NSEC3PARAM:
 		return true
@@ -200,22 +200,22 @@ func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Re
 	if err == nil {
 		var got *Zone
 		if got, err = Read(bytes.NewReader(text)); err == nil {
-			return z.against(server, ByTransfer, got)
+			return z.compareWith(server, ByTransfer, got)
 		}
 	}
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && ctx.Err() == nil {
 		var got *Zone
 		var asking error
-		if got, asking = z.ask(ctx, server, key); asking == nil {
-			return z.against(server, ByQuestions, got)
+		if got, asking = z.askEach(ctx, server, key); asking == nil {
+			return z.compareWith(server, ByQuestions, got)
 		}
 		err = errors.Join(err, asking)
 	}
 	return Report{Server: server, State: Failed, Error: err.Error()}
 }
 
-func (z *Zone) against(server, by string, got *Zone) Report {
+func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	r := Report{Server: server, State: Ahead, Serial: uint32(got.Serial), By: by}
 	switch {
 	case got.Serial == z.Serial || z.guest:
@@ -236,7 +236,7 @@ func (z *Zone) against(server, by string, got *Zone) Report {
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(got.sets), compareKeys) {
-		if z.guest && hosts(k, z.FQDN) {
+		if z.guest && isHosts(k, z.FQDN) {
 			continue
 		}
 		if _, ok := z.sets[k]; !ok {

@@ -26,11 +26,11 @@ func zone(t *testing.T, text string) *Zone {
 func TestZone_againstItselfOtherwiseWritten(t *testing.T) {
 	truth := zone(t, soa+"a.example.org.\t60\tIN\tA\t192.0.2.1\na.example.org.\t60\tIN\tA\t192.0.2.2\nm.example.org.\t60\tIN\tMX\t10 a.example.org.\n")
 	other := zone(t, "m.Example.org. 60 MX 10 A.example.org.\na.example.org. 60 A 192.0.2.2\n"+soa+"a.example.org. 60 A 192.0.2.1\na.example.org. 60 A 192.0.2.1\n")
-	if r := truth.against("s", ByTransfer, other); !r.Equal() || r.Serial != 5 {
+	if r := truth.compareWith("s", ByTransfer, other); !r.Equal() || r.Serial != 5 {
 		t.Errorf("%+v", r)
 	}
 	for text, want := range map[string]State{" 4294967295 ": Behind, " 4 ": Behind, " 6 ": Ahead, " 5 ": Differs} {
-		r := truth.against("s", ByTransfer, zone(t, strings.Replace(soa, " 5 ", text, 1)))
+		r := truth.compareWith("s", ByTransfer, zone(t, strings.Replace(soa, " 5 ", text, 1)))
 		if r.State != want || len(r.Missing) != 2 || len(r.Differing) != 0 || r.Equal() {
 			t.Errorf("serial%s: %+v", text, r)
 		}
@@ -65,15 +65,15 @@ func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 	const dnskey = "example.org. 60 DNSKEY 256 3 13 AAAA\n"
 	truth := zone(t, soa+"example.org. 60 NS ns.example.org.\nns.example.org. 60 A 192.0.2.53\nwww.example.org. 60 A 192.0.2.1\n").Guest()
 	host := strings.Replace(soa, " 5 ", " 9 ", 1) + "example.org. 60 NS ns.example.net.\nns.example.org. 60 A 192.0.2.53\nwww.example.org. 60 A 192.0.2.1\nwww.example.org. 60 NSEC example.org. A\n" + dnskey
-	if r := truth.against("s", ByTransfer, zone(t, host)); !r.Equal() || r.Serial != 9 {
+	if r := truth.compareWith("s", ByTransfer, zone(t, host)); !r.Equal() || r.Serial != 9 {
 		t.Errorf("%+v", r)
 	}
-	r := truth.against("s", ByTransfer, zone(t, strings.Replace(host, "192.0.2.1\n", "192.0.2.2\n", 1)+"dev.example.org. 60 NS ns.example.net.\n"))
+	r := truth.compareWith("s", ByTransfer, zone(t, strings.Replace(host, "192.0.2.1\n", "192.0.2.2\n", 1)+"dev.example.org. 60 NS ns.example.net.\n"))
 	if r.Equal() || len(r.Differing) != 1 || len(r.Foreign) != 1 || r.Foreign[0].Name != "dev.example.org." {
 		t.Errorf("%+v", r)
 	}
 	signs := zone(t, soa+dnskey).Guest()
-	if r := signs.against("s", ByTransfer, zone(t, soa)); len(r.Missing) != 1 {
+	if r := signs.compareWith("s", ByTransfer, zone(t, soa)); len(r.Missing) != 1 {
 		t.Errorf("%+v", r)
 	}
 }

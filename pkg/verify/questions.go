@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// patience is how long one answer may take, attempts how often a question is asked over UDP.
-	patience = 2 * time.Second
-	attempts = 3
+	// answerTimeout is how long one answer may take, attempts how often a question is asked over UDP.
+	answerTimeout = 2 * time.Second
+	attempts      = 3
 	// payload is what fits through without fragments.
 	payload = 1232
 )
 
-// ask is what the server answers for every RRset of the zone, its SOA first.
-func (z *Zone) ask(ctx context.Context, server string, signs *transfer.Key) (*Zone, error) {
+// askEach is what the server answers for every RRset of the zone, its SOA first.
+func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) (*Zone, error) {
 	got := &Zone{FQDN: z.FQDN, sets: make(map[key]set)}
 	order := slices.SortedFunc(maps.Keys(z.sets), compareKeys)
 	soa := key{z.FQDN, rdata.SOA}
@@ -37,11 +37,11 @@ func (z *Zone) ask(ctx context.Context, server string, signs *transfer.Key) (*Zo
 		if k == soa && got.Serial != 0 {
 			continue
 		}
-		answer, err := question(ctx, server, k, signs)
+		answer, err := askQuestion(ctx, server, k, signs)
 		if err != nil {
 			return nil, fmt.Errorf("question for %s %s: %w", k.name, k.t, err)
 		}
-		if err := z.take(got, k, answer); err != nil {
+		if err := z.takeAnswer(got, k, answer); err != nil {
 			return nil, fmt.Errorf("answer for %s %s: %w", k.name, k.t, err)
 		}
 		if k == soa && got.Serial == 0 {
@@ -51,9 +51,9 @@ func (z *Zone) ask(ctx context.Context, server string, signs *transfer.Key) (*Zo
 	return got, nil
 }
 
-// take keeps the RRset asked for. What stands at or below a cut is not the server's to answer: it refers, and the RRset
-// is in the sections of a referral (RFC 1034 §4.3.2, 3b).
-func (z *Zone) take(got *Zone, k key, answer *mdns.Msg) error {
+// takeAnswer keeps the RRset asked for. What stands at or below a cut is not the server's to answer: it refers, and
+// the RRset is in the sections of a referral (RFC 1034 §4.3.2, 3b).
+func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
 	}
@@ -95,12 +95,12 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// question asks over UDP, and over TCP where the answer does not fit.
-func question(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
+// askQuestion asks over UDP, and over TCP where the answer does not fit.
+func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
 	var last error
 	network := "udp"
 	for range attempts {
-		answer, err := exchange(ctx, network, server, k, signs)
+		answer, err := askOnce(ctx, network, server, k, signs)
 		switch {
 		case err == nil && answer.Truncated && network == "udp":
 			network = "tcp"
@@ -117,15 +117,15 @@ func question(ctx context.Context, server string, k key, signs *transfer.Key) (*
 	return nil, last
 }
 
-func exchange(ctx context.Context, network, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
-	dialing, cancel := context.WithTimeout(ctx, patience)
+func askOnce(ctx context.Context, network, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
+	dialing, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(dialing, network, server)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return nil, err
 	}
 	asked := new(mdns.Msg)

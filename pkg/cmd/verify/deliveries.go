@@ -23,9 +23,9 @@ import (
 // byDelivery says that a line is what the controller found, and nobody was asked now.
 const byDelivery = "delivery"
 
-// addDelivered adds to what is asked the servers behind the zone's Deliveries: those that a row names, or the class, and
-// the providers of classes that name no name server. Of what cannot be asked the rows say what the controller has found
-// wrong, and never that it is Current.
+// addDelivered adds to what is asked the servers behind the zone's Deliveries: those that a row names, or the class,
+// and the providers of classes that name no name server. Of what cannot be asked the rows say what the controller has
+// found wrong, and never that it is Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		switch {
 		case provider.NameServers != nil:
 			for _, server := range provider.NameServers(of) {
-				if at, err := address(server.Address); err == nil {
+				if at, err := parseAddress(server.Address); err == nil {
 					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest})
 				}
 			}
@@ -63,7 +63,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		known[one.address] = one
 	}
 	for _, server := range object.Status.Servers {
-		at, err := address(server.Name)
+		at, err := parseAddress(server.Name)
 		if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
 			rows = append(rows, reportRow(object, server))
 			continue
@@ -72,13 +72,13 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		if !ok { // a tenant may read its Deliveries and no classes
 			one = asked{address: at, class: object.Spec.ClassRef.Name, key: r.key}
 		}
-		r.ask(one)
+		r.addServer(one)
 	}
 	if len(object.Status.Servers) > 0 {
 		return rows
 	}
 	for _, one := range servers { // No server has been asked yet, or it is one service.
-		r.ask(one)
+		r.addServer(one)
 	}
 	if len(servers) == 0 {
 		rows = append(rows, reportDelivery(object, zone, why))
@@ -120,7 +120,7 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 		report.Error = fmt.Sprintf("serial %d is not confirmed yet", zone.Status.SettledSerial)
 	default:
 		report.State, report.Error = verify.Unknown, "not asked: "+why
-		if said := owes(status); said != "" {
+		if said := sayOwed(status); said != "" {
 			report.Error += "; by its Delivery " + said
 		} else if status.LastSyncTime != nil {
 			report.Error += fmt.Sprintf("; by its Delivery serial %d was confirmed at %s", status.Serial, status.LastSyncTime.UTC().Format(time.RFC3339))
@@ -129,8 +129,8 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 	return report
 }
 
-// owes is what a Delivery says that the provider does not have, "" for nothing.
-func owes(status *v1alpha1.DeliveryStatus) string {
+// sayOwed is what a Delivery says that the provider does not have, "" for nothing.
+func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:
 		return fmt.Sprintf("%d RRsets were refused, %d of them have no form there", status.FailedRecords, status.SkippedRecords)
@@ -177,10 +177,10 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 		report.State = verify.Behind
 	}
 	for _, set := range append(drift.Missing, drift.Unfit...) {
-		report.Missing = append(report.Missing, written(set))
+		report.Missing = append(report.Missing, toReport(set))
 	}
 	for _, set := range drift.Differing {
-		report.Differing = append(report.Differing, verify.Difference{Zone: written(set)})
+		report.Differing = append(report.Differing, verify.Difference{Zone: toReport(set)})
 	}
 	if len(drift.Unfit) > 0 {
 		report.Error = fmt.Sprintf("%d of those that are missing have no form there, or are refused", len(drift.Unfit))
@@ -208,6 +208,6 @@ func groupRRsets(zone *verify.Zone) iter.Seq[delivery.RRset] {
 	}
 }
 
-func written(set delivery.RRset) verify.RRset {
+func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }

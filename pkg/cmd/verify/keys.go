@@ -42,8 +42,8 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
-// ask adds a server once for each key: one address may have views that are told apart by who signs.
-func (r *run) ask(one asked) {
+// addServer adds a server once for each key: one address may have views that are told apart by who signs.
+func (r *run) addServer(one asked) {
 	for i, other := range r.servers {
 		if other.address != one.address {
 			continue

@@ -30,8 +30,9 @@ const repairTime = 2 * time.Minute
 // repairPoll is the time between two looks at the Deliveries.
 const repairPoll = 250 * time.Millisecond
 
-// repair asks for the zone to be compared and mended, and waits until each of its Deliveries says that this was done.
-func (r *run) repair(ctx context.Context) error {
+// requestRepair asks for the zone to be compared and mended, and waits until each of its Deliveries says that this
+// was done.
+func (r *run) requestRepair(ctx context.Context) error {
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}}})
 	if err != nil {

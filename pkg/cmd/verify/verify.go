@@ -111,11 +111,11 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		run.key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 	}
 	for _, server := range o.Servers {
-		address, err := address(server)
+		address, err := parseAddress(server)
 		if err != nil {
 			return fmt.Errorf("--name-server %w", err)
 		}
-		run.ask(asked{address: address, key: run.key})
+		run.addServer(asked{address: address, key: run.key})
 	}
 	config, namespace, err := o.Client.Client()
 	if err != nil {
@@ -136,11 +136,11 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	}
 	var unrepaired error
 	if o.Repair {
-		if unrepaired = run.repair(ctx); unrepaired != nil && !errors.Is(unrepaired, ErrNotRepaired) {
+		if unrepaired = run.requestRepair(ctx); unrepaired != nil && !errors.Is(unrepaired, ErrNotRepaired) {
 			return unrepaired
 		}
 	}
-	result, err := run.compare(ctx)
+	result, err := run.compareAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		encoder.SetIndent("", "    ")
 		err = encoder.Encode(result)
 	} else {
-		err = result.print(out)
+		err = result.printText(out)
 	}
 	if err != nil {
 		return err
@@ -169,8 +169,8 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	return err
 }
 
-// address is HOST:PORT, with port 53 where none is given.
-func address(text string) (string, error) {
+// parseAddress is HOST:PORT, with port 53 where none is given.
+func parseAddress(text string) (string, error) {
 	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return net.JoinHostPort(at.String(), "53"), nil
 	}
@@ -198,7 +198,7 @@ type run struct {
 	remarks   io.Writer
 }
 
-func (r *run) compare(ctx context.Context) (*Result, error) {
+func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	object, err := r.client.KubizoneV1alpha1().Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -211,18 +211,18 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
 		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)
 	}
-	truth, err := r.truth(ctx)
+	truth, err := r.readDelivered(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial), RRsets: truth.Len(), Newest: uint32(truth.newest), NotDelivered: truth.why}
 	for _, server := range r.servers {
-		report := server.seen(truth.Zone).Compare(ctx, server.address, server.key)
+		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
-			if truth, err = r.truth(ctx); err != nil {
+			if truth, err = r.readDelivered(ctx); err != nil {
 				return nil, err
 			}
-			report = server.seen(truth.Zone).Compare(ctx, server.address, server.key)
+			report = server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
 		}
 		if server.label != "" {
 			report.Server = server.label
@@ -242,8 +242,8 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// seen is the truth as a server should have it.
-func (a asked) seen(truth *verify.Zone) *verify.Zone {
+// viewOf is the truth as a server should have it.
+func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 	if a.guest {
 		return truth.Guest()
 	}
@@ -258,9 +258,9 @@ type delivered struct {
 	why    string
 }
 
-// truth is what is delivered of the zone now: what it contains, and while it is not settled what it had at
+// readDelivered is what is delivered of the zone now: what it contains, and while it is not settled what it had at
 // settledSerial (S7.2, S7.5).
-func (r *run) truth(ctx context.Context) (*delivered, error) {
+func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id, nil)
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func (r *run) truth(ctx context.Context) (*delivered, error) {
 	return d, nil
 }
 
-func (r *Result) print(out io.Writer) error {
+func (r *Result) printText(out io.Writer) error {
 	var text strings.Builder
 	view := ""
 	if r.View != "" {
@@ -330,7 +330,7 @@ func (r *Result) print(out io.Writer) error {
 		return err
 	}
 	for _, s := range r.Servers {
-		lines := lines(s)
+		lines := listFaults(s)
 		for i, line := range lines {
 			if i == shown {
 				fmt.Fprintf(&text, "%s: and %d more; -o json has all\n", s.Server, len(lines)-i)
@@ -343,29 +343,29 @@ func (r *Result) print(out io.Writer) error {
 	return err
 }
 
-// lines say what is wrong with one server.
-func lines(r verify.Report) []string {
+// listFaults say what is wrong with one server.
+func listFaults(r verify.Report) []string {
 	var lines []string
 	if r.Error != "" {
 		lines = append(lines, r.Error)
 	}
 	for _, set := range r.Missing {
-		lines = append(lines, "missing "+text(set))
+		lines = append(lines, "missing "+formatRRset(set))
 	}
 	for _, set := range r.Foreign {
-		lines = append(lines, "foreign "+text(set))
+		lines = append(lines, "foreign "+formatRRset(set))
 	}
 	for _, both := range r.Differing {
 		if both.Server.Name == "" { // that it differs is all that is known
-			lines = append(lines, "differs from the zone's "+text(both.Zone))
+			lines = append(lines, "differs from the zone's "+formatRRset(both.Zone))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", text(both.Server), both.Zone.TTL, strings.Join(both.Zone.Data, ", ")))
+		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", formatRRset(both.Server), both.Zone.TTL, strings.Join(both.Zone.Data, ", ")))
 	}
 	return lines
 }
 
-func text(set verify.RRset) string {
+func formatRRset(set verify.RRset) string {
 	return fmt.Sprintf("%s %s: %d %s", set.Name, set.Type, set.TTL, strings.Join(set.Data, ", "))
 }
 

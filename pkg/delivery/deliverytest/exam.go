@@ -56,7 +56,7 @@ func (e *exam) set(zone name.Name, owner string, t rdata.Type, data ...string) d
 	return delivery.RRset{Name: n, Type: t, TTL: 300, Data: data}
 }
 
-func without(c content, s serial.Serial, keys ...delivery.RRsetKey) content {
+func removeSets(c content, s serial.Serial, keys ...delivery.RRsetKey) content {
 	left := slices.DeleteFunc(slices.Clone(c.sets), func(set delivery.RRset) bool { return slices.Contains(keys, set.Key()) })
 	return content{c.zone, s, left}
 }
@@ -70,8 +70,8 @@ func (c content) find(key delivery.RRsetKey) delivery.RRset {
 	return delivery.RRset{Name: key.Name, Type: key.Type}
 }
 
-// plan leads from before, nil for nothing, to after.
-func plan(before *content, after content) delivery.Plan {
+// makePlan leads from before, nil for nothing, to after.
+func makePlan(before *content, after content) delivery.Plan {
 	p := delivery.Plan{
 		Zone: after.zone, UID: "uid-of-" + after.zone.String(), Serial: after.serial, Hash: fmt.Sprintf("%x", uint32(after.serial)),
 		SOA: delivery.RRset{Name: after.zone, Type: rdata.SOA, TTL: 3600, Data: []string{fmt.Sprintf("ns1.provider.example. hostmaster.%s %d 86400 7200 3600000 360", after.zone, after.serial)}},
@@ -81,7 +81,7 @@ func plan(before *content, after content) delivery.Plan {
 		return p
 	}
 	p.Since, p.Delivered, p.Changes, p.Owed = before.serial, true, []delivery.Change{}, []delivery.RRsetKey{}
-	p.History = history(*before, after)
+	p.History = makeHistory(*before, after)
 	seen := map[delivery.RRsetKey]bool{}
 	for _, set := range slices.Concat(before.sets, after.sets) {
 		key := set.Key()
@@ -94,8 +94,8 @@ func plan(before *content, after content) delivery.Plan {
 	return p
 }
 
-// history is what leads through the contents, one serial each.
-func history(contents ...content) []dns.Change {
+// makeHistory is what leads through the contents, one serial each.
+func makeHistory(contents ...content) []dns.Change {
 	steps := []dns.Change{}
 	entries := func(set delivery.RRset) (all []dns.Entry) {
 		for _, data := range set.Data {
@@ -121,18 +121,18 @@ func history(contents ...content) []dns.Change {
 	return steps
 }
 
-// owe says that what the plan changes may stand half written.
-func owe(p *delivery.Plan) {
+// markOwed says that what the plan changes may stand half written.
+func markOwed(p *delivery.Plan) {
 	p.Uncertain, p.Owed = true, nil
 	for _, change := range p.Changes {
 		p.Owed = append(p.Owed, change.After.Key())
 	}
 }
 
-func open(context.Context) error { return nil }
+func openFence(context.Context) error { return nil }
 
-// deliver has a provider deliver until it confirms.
-func (e *exam) deliver(provider delivery.Provider, p delivery.Plan) delivery.Report {
+// deliverPlan has a provider deliver until it confirms.
+func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery.Report {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
 	defer cancel()
@@ -140,7 +140,7 @@ func (e *exam) deliver(provider delivery.Provider, p delivery.Plan) delivery.Rep
 		if e.Offer != nil {
 			e.Offer(e.T, p)
 		}
-		report, err := provider.Deliver(ctx, p, open)
+		report, err := provider.Deliver(ctx, p, openFence)
 		if err != nil {
 			e.Fatalf("Deliver %s at %d: %v", p.Zone, p.Serial, err)
 		}
@@ -155,8 +155,8 @@ func (e *exam) deliver(provider delivery.Provider, p delivery.Plan) delivery.Rep
 	}
 }
 
-// expect compares what the server has with want, and with gone, which it must not have.
-func (e *exam) expect(want content, gone ...delivery.RRset) {
+// expectContent compares what the server has with want, and with gone, which it must not have.
+func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	e.Helper()
 	stands := map[delivery.RRsetKey]delivery.RRset{}
 	for _, set := range e.Inspect(e.T, want.zone) {
@@ -171,12 +171,12 @@ func (e *exam) expect(want content, gone ...delivery.RRset) {
 		}
 		got, there := stands[set.Key()]
 		if e.can.OwnApexNS && set.Type == rdata.NS && set.Name == want.zone {
-			if there && same(e.canonical(got), e.canonical(set)) {
+			if there && same(e.writeCanonically(got), e.writeCanonically(set)) {
 				e.Errorf("%s is that of the zone, and the provider has its own", set.Key())
 			}
 		} else if !there {
 			e.Errorf("%s is missing; the zone has %q", set.Key(), set.Data)
-		} else if !same(e.canonical(got), e.canonical(set)) {
+		} else if !same(e.writeCanonically(got), e.writeCanonically(set)) {
 			e.Errorf("%s: server has ttl %d %q, the zone ttl %d %q", set.Key(), got.TTL, got.Data, set.TTL, set.Data)
 		}
 	}
@@ -187,8 +187,8 @@ func (e *exam) expect(want content, gone ...delivery.RRset) {
 	}
 }
 
-// canonical is a set with its data in the spelling of rdata; names in it must be absolute.
-func (e *exam) canonical(set delivery.RRset) delivery.RRset {
+// writeCanonically is a set with its data in the spelling of rdata; names in it must be absolute.
+func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	data := make([]string, len(set.Data))
 	for i, text := range set.Data {
 		value, err := rdata.Parse(set.Type, text)

@@ -143,23 +143,23 @@ func (m *Memory) Change(change func(*Memory)) {
 
 var _ delivery.Provider = (*Memory)(nil)
 
-// write is one call outside.
-func (m *Memory) write(ctx context.Context, method string, plan delivery.Plan, fence delivery.Fence, set delivery.RRset) error {
+// writeRRset is one call outside.
+func (m *Memory) writeRRset(ctx context.Context, method string, plan delivery.Plan, fence delivery.Fence, set delivery.RRset) error {
 	if err := fence(ctx); err != nil {
 		return err
 	}
 	call, cancel := context.WithTimeout(ctx, plan.CallTimeout)
 	defer cancel()
 	at := Point{Method: method, Zone: plan.Zone, Serial: plan.Serial, Set: set}
-	if err := m.fault(call, at); err != nil {
+	if err := m.injectFault(call, at); err != nil {
 		return err
 	}
-	m.Server.apply(plan, set)
+	m.Server.applyRRset(plan, set)
 	at.Applied = true
-	return m.fault(call, at)
+	return m.injectFault(call, at)
 }
 
-func (s *Server) apply(plan delivery.Plan, set delivery.RRset) {
+func (s *Server) applyRRset(plan delivery.Plan, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z, key := s.zone(plan.Zone), set.Key()
@@ -173,7 +173,7 @@ func (s *Server) apply(plan delivery.Plan, set delivery.RRset) {
 	s.log = append(s.log, Write{plan.Zone, plan.Serial, set})
 }
 
-func (m *Memory) fault(ctx context.Context, at Point) error {
+func (m *Memory) injectFault(ctx context.Context, at Point) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery
 				return nil
 			}
 		}
-		err := m.write(ctx, "Deliver", plan, fence, set)
+		err := m.writeRRset(ctx, "Deliver", plan, fence, set)
 		report.Proven = report.Proven || err == nil
 		return err
 	}
@@ -253,7 +253,7 @@ func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence deliver
 		if _, there, ours := m.Server.at(plan.Zone, key); !there || !ours {
 			continue
 		}
-		if err := m.write(ctx, "Withdraw", plan, fence, delivery.RRset{Name: key.Name, Type: key.Type}); err != nil {
+		if err := m.writeRRset(ctx, "Withdraw", plan, fence, delivery.RRset{Name: key.Name, Type: key.Type}); err != nil {
 			return delivery.Report{}, err
 		}
 	}
@@ -266,7 +266,7 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 	if m.Blind {
 		return delivery.Drift{}, delivery.ErrCannotList
 	}
-	if err := m.fault(ctx, Point{Method: "Verify", Zone: plan.Zone, Serial: plan.Serial}); err != nil {
+	if err := m.injectFault(ctx, Point{Method: "Verify", Zone: plan.Zone, Serial: plan.Serial}); err != nil {
 		return delivery.Drift{}, err
 	}
 	m.mu.Lock()
@@ -293,7 +293,9 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 }
 
 // Health implements delivery.Provider.
-func (m *Memory) Health(ctx context.Context) error { return m.fault(ctx, Point{Method: "Health"}) }
+func (m *Memory) Health(ctx context.Context) error {
+	return m.injectFault(ctx, Point{Method: "Health"})
+}
 
 // Abilities implements delivery.Provider.
 func (m *Memory) Abilities() delivery.Abilities { return delivery.Abilities{Lists: !m.Blind} }

@@ -52,25 +52,25 @@ func Run(t *testing.T, subject Subject) {
 		name string
 		run  func(*exam)
 	}{
-		{"first delivery, change, removal", lifecycle},
-		{"every value comes out as it went in", echo},
-		{"the same plan twice", twice},
-		{"the serial alone", serialAlone},
-		{"a whole zone over what is there", wholeAgain},
-		{"what the plan has forgotten", forgotten},
-		{"an empty zone", emptyZone},
-		{"withdraw", withdraw},
-		{"foreign data stays", foreign},
-		{"drift is found and repaired", drift},
-		{"what others have in our place", taken},
-		{"a lost fence stops everything", fenced},
-		{"a lost fence stops half way", fencedHalfWay},
-		{"a cancelled context", cancelled},
-		{"written and not acknowledged", unacknowledged},
-		{"half written, then changed back", changedBack},
-		{"a refused RRset is named", refused},
-		{"zones at the same time", concurrent},
-		{"health", health},
+		{"first delivery, change, removal", examineLifecycle},
+		{"every value comes out as it went in", examineValues},
+		{"the same plan twice", examineRepetition},
+		{"the serial alone", examineSerialAlone},
+		{"a whole zone over what is there", examineWholeZone},
+		{"what the plan has forgotten", examineForgotten},
+		{"an empty zone", examineEmptyZone},
+		{"withdraw", examineWithdraw},
+		{"foreign data stays", examineForeign},
+		{"drift is found and repaired", examineDrift},
+		{"what others have in our place", examineTaken},
+		{"a lost fence stops everything", examineFence},
+		{"a lost fence stops half way", examineFenceHalfWay},
+		{"a cancelled context", examineCancel},
+		{"written and not acknowledged", examineUnacknowledged},
+		{"half written, then changed back", examineChangedBack},
+		{"a refused RRset is named", examineRefused},
+		{"zones at the same time", examineConcurrent},
+		{"health", examineHealth},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			provider := subject.New(t)
@@ -84,32 +84,32 @@ func Run(t *testing.T, subject Subject) {
 	}
 }
 
-func lifecycle(e *exam) {
+func examineLifecycle(e *exam) {
 	zone := e.Zone(e.T)
 	www, mail, old := e.set(zone, "www", rdata.A, "192.0.2.1", "192.0.2.2"), e.set(zone, "mail", rdata.A, "192.0.2.3"), e.set(zone, "old", rdata.TXT, `"x"`)
 	first := e.content(zone, 10, www, mail, old)
-	e.deliver(e.provider, plan(nil, first))
-	e.expect(first)
+	e.deliverPlan(e.provider, makePlan(nil, first))
+	e.expectContent(first)
 
 	changed := www
 	changed.Data, changed.TTL = []string{"192.0.2.2", "192.0.2.9"}, 60
 	more := e.set(zone, "more", rdata.AAAA, "2001:db8::1")
 	second := e.content(zone, 11, changed, mail, old, more)
-	e.deliver(e.provider, plan(&first, second))
-	e.expect(second)
+	e.deliverPlan(e.provider, makePlan(&first, second))
+	e.expectContent(second)
 
-	third := without(second, 12, old.Key(), www.Key())
-	e.deliver(e.provider, plan(&second, third))
-	e.expect(third, old, www)
+	third := removeSets(second, 12, old.Key(), www.Key())
+	e.deliverPlan(e.provider, makePlan(&second, third))
+	e.expectContent(third, old, www)
 
 	// Over several serials, and with a provider that has seen none of them.
 	fourth := e.content(zone, 40, mail, www)
-	e.deliver(e.New(e.T), plan(&third, fourth))
-	e.expect(fourth, more)
+	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
+	e.expectContent(fourth, more)
 }
 
-// echo is attack 26 too: names and values that end a line, a string, a path or a document, byte by byte.
-func echo(e *exam) {
+// examineValues is attack 26 too: names and values that end a line, a string, a path or a document, byte by byte.
+func examineValues(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
 	want := e.content(zone, 1,
@@ -134,7 +134,7 @@ func echo(e *exam) {
 		e.set(zone, "0/25", rdata.NS, "ns.example.net."),
 		e.set(zone, "a.b.c.d", rdata.AAAA, "2001:db8::a"),
 	)
-	report := e.deliver(e.provider, plan(nil, want))
+	report := e.deliverPlan(e.provider, makePlan(nil, want))
 	skipped := 0
 	for _, set := range want.sets {
 		if e.Unsupported != nil && e.Unsupported(set) {
@@ -144,129 +144,129 @@ func echo(e *exam) {
 	if report.Skipped != skipped {
 		e.Errorf("Skipped is %d, the provider has no form for %d", report.Skipped, skipped)
 	}
-	e.expect(want)
-	if drift, err := e.provider.Verify(context.Background(), plan(nil, want)); err == nil && !drift.Empty() {
+	e.expectContent(want)
+	if drift, err := e.provider.Verify(context.Background(), makePlan(nil, want)); err == nil && !drift.Empty() {
 		e.Errorf("what was just delivered drifts: %+v", drift)
 	}
 }
 
-func twice(e *exam) {
+func examineRepetition(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
 	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.TXT, `"x"`))
 	for range 2 {
-		e.deliver(e.provider, plan(nil, first))
+		e.deliverPlan(e.provider, makePlan(nil, first))
 	}
-	e.expect(first)
+	e.expectContent(first)
 	for range 2 {
-		e.deliver(e.provider, plan(&first, second))
-		e.expect(second, e.set(zone, "old", rdata.A))
+		e.deliverPlan(e.provider, makePlan(&first, second))
+		e.expectContent(second, e.set(zone, "old", rdata.A))
 	}
-	e.deliver(e.New(e.T), plan(&first, second))
-	e.expect(second, e.set(zone, "old", rdata.A))
+	e.deliverPlan(e.New(e.T), makePlan(&first, second))
+	e.expectContent(second, e.set(zone, "old", rdata.A))
 }
 
-func serialAlone(e *exam) {
+func examineSerialAlone(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := content{zone, 7, first.sets}
-	e.deliver(e.provider, plan(&first, second))
-	e.expect(second)
+	e.deliverPlan(e.provider, makePlan(&first, second))
+	e.expectContent(second)
 }
 
-func wholeAgain(e *exam) {
+func examineWholeZone(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "same", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.content(zone, 5, e.set(zone, "www", rdata.A, "192.0.2.5"), e.set(zone, "same", rdata.A, "192.0.2.1"), e.set(zone, "new", rdata.A, "192.0.2.1"))
-	p := plan(nil, second)
+	p := makePlan(nil, second)
 	p.Delivered = true // and the history does not reach back to it
-	e.deliver(e.New(e.T), p)
-	e.expect(second)
+	e.deliverPlan(e.New(e.T), p)
+	e.expectContent(second)
 }
 
-// forgotten: an RRset that went and that the plan no longer knows stays, and the report says so (S8.2).
-func forgotten(e *exam) {
+// examineForgotten: an RRset that went and that the plan no longer knows stays, and the report says so (S8.2).
+func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.set(zone, "old", rdata.A, "192.0.2.2")
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), old)
-	if report := e.deliver(e.provider, plan(nil, first)); report.Remains {
+	if report := e.deliverPlan(e.provider, makePlan(nil, first)); report.Remains {
 		e.Error("something is said to remain of a zone that was never delivered")
 	}
-	second := without(first, 2, old.Key())
-	p := plan(nil, second)
+	second := removeSets(first, 2, old.Key())
+	p := makePlan(nil, second)
 	p.Delivered, p.Forgotten = true, true
-	report := e.deliver(e.New(e.T), p)
-	e.expect(second)
+	report := e.deliverPlan(e.New(e.T), p)
+	e.expectContent(second)
 	stands := slices.ContainsFunc(e.Inspect(e.T, zone), func(set delivery.RRset) bool { return set.Key() == old.Key() })
 	if stands != report.Remains && (stands || e.can.Lists || e.can.Fetched) {
 		e.Errorf("%s is still there: %t; something may remain: %t", old.Key(), stands, report.Remains)
 	}
 }
 
-func emptyZone(e *exam) {
+func examineEmptyZone(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	// No known difference and nothing in the zone is the moment where a mistake deletes everything (attack 56).
 	nothing := content{zone: zone, serial: 1}
-	p := plan(nil, nothing)
+	p := makePlan(nil, nothing)
 	p.Changes = []delivery.Change{}
 	p.Since = 1
 	if e.Offer == nil {
-		e.deliver(e.provider, p)
-		e.expect(first)
+		e.deliverPlan(e.provider, p)
+		e.expectContent(first)
 	}
 	second := e.content(zone, 2)
-	e.deliver(e.provider, plan(&first, second))
-	e.expect(second, e.set(zone, "www", rdata.A))
+	e.deliverPlan(e.provider, makePlan(&first, second))
+	e.expectContent(second, e.set(zone, "www", rdata.A))
 }
 
-func withdraw(e *exam) {
+func examineWithdraw(e *exam) {
 	zone := e.Zone(e.T)
 	www, old := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.TXT, `"x"`)
 	first := e.content(zone, 3, www, old)
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	// What a plan that was never confirmed may have left is in Changes.
-	p := plan(&first, without(first, 3, old.Key()))
+	p := makePlan(&first, removeSets(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
-	owe(&p)
+	markOwed(&p)
 	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // twice is no error
 		ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
-		if _, err := provider.Withdraw(ctx, p, open); err != nil {
+		if _, err := provider.Withdraw(ctx, p, openFence); err != nil {
 			e.Fatalf("Withdraw: %v", err)
 		}
 		cancel()
 		if e.Offer == nil {
-			e.expect(content{zone: zone}, www, old)
+			e.expectContent(content{zone: zone}, www, old)
 		}
 	}
 	again := e.content(zone, 4, www)
-	e.deliver(e.provider, plan(nil, again))
+	e.deliverPlan(e.provider, makePlan(nil, again))
 	if e.Offer == nil {
-		e.expect(again, old)
+		e.expectContent(again, old)
 	}
 }
 
-func foreign(e *exam) {
+func examineForeign(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("nobody else can write there")
 	}
 	zone := e.Zone(e.T)
 	theirs := []delivery.RRset{e.set(zone, "theirs", rdata.A, "198.51.100.1"), e.set(zone, "www", rdata.TXT, `"theirs"`)}
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	for _, set := range theirs {
 		e.Disturb(e.T, zone, set)
 	}
 	both := func(c content) content { return content{zone, c.serial, slices.Concat(c.sets, theirs)} }
 	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"))
-	e.deliver(e.provider, plan(&first, second))
-	e.expect(both(second), e.set(zone, "old", rdata.A))
-	e.deliver(e.New(e.T), plan(nil, second))
-	e.expect(both(second))
-	drift, err := e.provider.Verify(context.Background(), plan(nil, second))
+	e.deliverPlan(e.provider, makePlan(&first, second))
+	e.expectContent(both(second), e.set(zone, "old", rdata.A))
+	e.deliverPlan(e.New(e.T), makePlan(nil, second))
+	e.expectContent(both(second))
+	drift, err := e.provider.Verify(context.Background(), makePlan(nil, second))
 	switch {
 	case errors.Is(err, delivery.ErrCannotList):
 	case err != nil:
@@ -281,25 +281,25 @@ func foreign(e *exam) {
 			}
 		}
 	}
-	if _, err := e.provider.Withdraw(context.Background(), plan(&second, second), open); err != nil {
+	if _, err := e.provider.Withdraw(context.Background(), makePlan(&second, second), openFence); err != nil {
 		e.Fatalf("Withdraw: %v", err)
 	}
-	e.expect(content{zone: zone, sets: theirs}, e.set(zone, "www", rdata.A))
+	e.expectContent(content{zone: zone, sets: theirs}, e.set(zone, "www", rdata.A))
 }
 
-func drift(e *exam) {
+func examineDrift(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("nobody else can write there")
 	}
 	zone := e.Zone(e.T)
 	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
 	want := e.content(zone, 1, www, mail, e.set(zone, "same", rdata.A, "192.0.2.3"))
-	e.deliver(e.provider, plan(nil, want))
+	e.deliverPlan(e.provider, makePlan(nil, want))
 	other := www
 	other.Data = []string{"198.51.100.7"}
 	e.Disturb(e.T, zone, other)
 	e.Disturb(e.T, zone, delivery.RRset{Name: mail.Name, Type: mail.Type})
-	found, err := e.provider.Verify(context.Background(), plan(nil, want))
+	found, err := e.provider.Verify(context.Background(), makePlan(nil, want))
 	if errors.Is(err, delivery.ErrCannotList) {
 		e.Skip("the provider cannot list")
 	}
@@ -309,23 +309,23 @@ func drift(e *exam) {
 	if len(found.Missing) != 1 || found.Missing[0].Key() != mail.Key() || len(found.Differing) != 1 || found.Differing[0].Key() != www.Key() {
 		e.Fatalf("mail is missing, www differs; Verify says %+v", found)
 	}
-	e.expect(content{zone: zone, sets: []delivery.RRset{other}}, mail) // It changed nothing.
-	p := plan(&want, want)
+	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail) // It changed nothing.
+	p := makePlan(&want, want)
 	for _, set := range slices.Concat(found.Missing, found.Differing) {
 		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
 	}
-	owe(&p)
-	report := e.deliver(e.provider, p)
+	markOwed(&p)
+	report := e.deliverPlan(e.provider, p)
 	if e.Keeps {
-		e.conflict(report, www.Key())
-		e.expect(content{zone: zone, sets: []delivery.RRset{mail, other}})
+		e.expectConflict(report, www.Key())
+		e.expectContent(content{zone: zone, sets: []delivery.RRset{mail, other}})
 		return
 	}
-	e.expect(want)
+	e.expectContent(want)
 }
 
-// conflict fails the test unless these RRsets, and no others, are set aside as somebody else's.
-func (e *exam) conflict(report delivery.Report, keys ...delivery.RRsetKey) {
+// expectConflict fails the test unless these RRsets, and no others, are set aside as somebody else's.
+func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey) {
 	e.Helper()
 	var failed []delivery.RRsetKey
 	for _, failure := range report.Failed {
@@ -341,9 +341,9 @@ func (e *exam) conflict(report delivery.Report, keys ...delivery.RRsetKey) {
 	}
 }
 
-// taken has somebody else at names before the zone gets there. Where that stays, the answer is the same after each
-// restart, the zone goes with all but that, and the RRset follows when the other one leaves.
-func taken(e *exam) {
+// examineTaken has somebody else at names before the zone gets there. Where that stays, the answer is the same after
+// each restart, the zone goes with all but that, and the RRset follows when the other one leaves.
+func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("nobody else can write there")
 	}
@@ -353,66 +353,66 @@ func taken(e *exam) {
 	e.Disturb(e.T, zone, overlap)
 	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
 	first := e.content(zone, 1, www, mail, e.set(zone, "free", rdata.A, "192.0.2.3"))
-	report := e.deliver(e.provider, plan(nil, first))
+	report := e.deliverPlan(e.provider, makePlan(nil, first))
 	if !e.Keeps {
 		if len(report.Failed) > 0 {
 			e.Errorf("%+v", report.Failed)
 		}
-		e.expect(first)
+		e.expectContent(first)
 		return
 	}
 	stands := func(c content) content {
-		return content{zone, c.serial, append(without(c, c.serial, www.Key(), mail.Key()).sets, theirs, overlap)}
+		return content{zone, c.serial, append(removeSets(c, c.serial, www.Key(), mail.Key()).sets, theirs, overlap)}
 	}
-	e.conflict(report, www.Key(), mail.Key())
-	e.expect(stands(first))
+	e.expectConflict(report, www.Key(), mail.Key())
+	e.expectContent(stands(first))
 	// The next process knows that something is owed, and not why.
-	p := plan(&first, first)
+	p := makePlan(&first, first)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
-	owe(&p)
-	e.conflict(e.deliver(e.New(e.T), p), www.Key(), mail.Key())
+	markOwed(&p)
+	e.expectConflict(e.deliverPlan(e.New(e.T), p), www.Key(), mail.Key())
 	changed := www
 	changed.Data = []string{"192.0.2.9"}
 	second := e.content(zone, 2, changed, mail, e.set(zone, "free", rdata.A, "192.0.2.4"))
-	p = plan(&first, second)
+	p = makePlan(&first, second)
 	p.Changes = append(p.Changes, delivery.Change{Before: mail, After: mail})
 	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
-	e.conflict(e.deliver(e.New(e.T), p), www.Key(), mail.Key())
-	e.expect(stands(second))
+	e.expectConflict(e.deliverPlan(e.New(e.T), p), www.Key(), mail.Key())
+	e.expectContent(stands(second))
 	e.Disturb(e.T, zone, delivery.RRset{Name: www.Name, Type: www.Type})
-	p = plan(&second, second)
+	p = makePlan(&second, second)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: changed, After: changed}}
-	owe(&p)
-	e.conflict(e.deliver(e.New(e.T), p), mail.Key())
-	e.expect(content{zone, 2, append(without(second, 2, mail.Key()).sets, overlap)})
-	p = plan(&second, second)
+	markOwed(&p)
+	e.expectConflict(e.deliverPlan(e.New(e.T), p), mail.Key())
+	e.expectContent(content{zone, 2, append(removeSets(second, 2, mail.Key()).sets, overlap)})
+	p = makePlan(&second, second)
 	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key()}
-	if _, err := e.New(e.T).Withdraw(context.Background(), p, open); err != nil {
+	if _, err := e.New(e.T).Withdraw(context.Background(), p, openFence); err != nil {
 		e.Fatalf("Withdraw: %v", err)
 	}
-	e.expect(content{zone: zone, sets: []delivery.RRset{overlap}}, www)
+	e.expectContent(content{zone: zone, sets: []delivery.RRset{overlap}}, www)
 }
 
-func fenced(e *exam) {
+func examineFence(e *exam) {
 	if e.can.Fetched {
 		e.Skip("it changes nothing outside")
 	}
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.A, "192.0.2.2"))
 	lost := fmt.Errorf("lost: %w", delivery.ErrFenced)
 	closed := func(context.Context) error { return lost }
-	if report, err := e.provider.Deliver(context.Background(), plan(&first, second), closed); !errors.Is(err, lost) {
+	if report, err := e.provider.Deliver(context.Background(), makePlan(&first, second), closed); !errors.Is(err, lost) {
 		e.Errorf("Deliver without a fence: %+v, %v; want the fence's error as it is", report, err)
 	} else if report.Confirmed == 2 {
 		e.Error("Deliver without a fence confirmed the serial")
 	}
-	e.expect(first, e.set(zone, "new", rdata.A))
-	if _, err := e.provider.Withdraw(context.Background(), plan(&first, first), closed); !errors.Is(err, lost) {
+	e.expectContent(first, e.set(zone, "new", rdata.A))
+	if _, err := e.provider.Withdraw(context.Background(), makePlan(&first, first), closed); !errors.Is(err, lost) {
 		e.Errorf("Withdraw without a fence: %v; want the fence's error as it is", err)
 	}
-	e.expect(first)
+	e.expectContent(first)
 }
 
 // many is a content of more RRsets than a provider puts into few calls.
@@ -424,8 +424,8 @@ func (e *exam) many(zone name.Name, s serial.Serial, data string) content {
 	return e.content(zone, s, sets...)
 }
 
-// only lets a fence be passed n times. after counts calls of the fence once it was lost.
-func only(n int64) (fence delivery.Fence, after *atomic.Int64) {
+// fenceAfter lets a fence be passed n times. after counts calls of the fence once it was lost.
+func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}
 	return func(context.Context) error {
@@ -437,21 +437,21 @@ func only(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	}, after
 }
 
-func fencedHalfWay(e *exam) {
+func examineFenceHalfWay(e *exam) {
 	if e.can.Fetched {
 		e.Skip("it changes nothing outside")
 	}
 	zone := e.Zone(e.T)
 	first := e.many(zone, 1, "first")
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.many(zone, 2, "second")
-	fence, after := only(1)
-	_, err := e.provider.Deliver(context.Background(), plan(&first, second), fence)
+	fence, after := fenceAfter(1)
+	_, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence)
 	if after.Load() == 0 {
 		if err != nil {
 			e.Fatal(err)
 		}
-		e.expect(second) // all of it was one call
+		e.expectContent(second) // all of it was one call
 		return
 	}
 	if !errors.Is(err, delivery.ErrFenced) {
@@ -459,7 +459,7 @@ func fencedHalfWay(e *exam) {
 	}
 	written := 0
 	for _, set := range e.Inspect(e.T, zone) {
-		if set.Type == rdata.TXT && same(e.canonical(set), second.find(set.Key())) {
+		if set.Type == rdata.TXT && same(e.writeCanonically(set), second.find(set.Key())) {
 			written++
 		}
 	}
@@ -468,82 +468,82 @@ func fencedHalfWay(e *exam) {
 	}
 }
 
-func cancelled(e *exam) {
+func examineCancel(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.many(zone, 2, "second")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	began := time.Now()
-	if _, err := e.provider.Deliver(ctx, plan(&first, second), func(ctx context.Context) error { return ctx.Err() }); err == nil {
+	if _, err := e.provider.Deliver(ctx, makePlan(&first, second), func(ctx context.Context) error { return ctx.Err() }); err == nil {
 		e.Error("Deliver under a cancelled context succeeded")
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
-	if report, err := e.provider.Deliver(ctx, plan(&first, second), func(context.Context) error { cancel(); return nil }); err == nil && report.Confirmed == 2 && !e.can.Fetched {
+	if report, err := e.provider.Deliver(ctx, makePlan(&first, second), func(context.Context) error { cancel(); return nil }); err == nil && report.Confirmed == 2 && !e.can.Fetched {
 		e.Log("cancelled within the only call, which went through")
 	}
 	if took := time.Since(began); took > 3*time.Second {
 		e.Errorf("cancelled deliveries took %s", took)
 	}
-	p := plan(&first, second)
-	owe(&p)
-	e.deliver(e.provider, p)
-	e.expect(second)
+	p := makePlan(&first, second)
+	markOwed(&p)
+	e.deliverPlan(e.provider, p)
+	e.expectContent(second)
 }
 
-func unacknowledged(e *exam) {
+func examineUnacknowledged(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.A, "192.0.2.2"))
-	e.deliver(e.provider, plan(&first, second))
+	e.deliverPlan(e.provider, makePlan(&first, second))
 	// The process dies before it writes that down; the next one goes by the first serial (F24).
-	p := plan(&first, second)
-	owe(&p)
-	e.deliver(e.New(e.T), p)
-	e.expect(second, e.set(zone, "old", rdata.A))
+	p := makePlan(&first, second)
+	markOwed(&p)
+	e.deliverPlan(e.New(e.T), p)
+	e.expectContent(second, e.set(zone, "old", rdata.A))
 }
 
-func changedBack(e *exam) {
+func examineChangedBack(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.many(zone, 1, "first")
-	e.deliver(e.provider, plan(nil, first))
+	e.deliverPlan(e.provider, makePlan(nil, first))
 	extra := e.set(zone, "extra", rdata.TXT, `"short lived"`)
 	second := e.many(zone, 2, "second")
 	second.sets = append(second.sets, extra)
 	if e.Offer != nil {
-		e.Offer(e.T, plan(&first, second))
+		e.Offer(e.T, makePlan(&first, second))
 	}
-	fence, _ := only(1)
-	if _, err := e.provider.Deliver(context.Background(), plan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
+	fence, _ := fenceAfter(1)
+	if _, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
 		e.Fatal(err)
 	}
 	// The zone is again what was confirmed, under a third serial. What was touched in between is given nevertheless.
 	third := content{zone, 3, first.sets}
-	p := plan(&first, third)
-	p.History = history(first, second, third)
+	p := makePlan(&first, third)
+	p.History = makeHistory(first, second, third)
 	for _, set := range second.sets {
 		if set.Type == rdata.TXT {
 			after := third.find(set.Key())
 			p.Changes = append(p.Changes, delivery.Change{Before: after, After: after})
 		}
 	}
-	owe(&p)
-	e.deliver(e.New(e.T), p)
-	e.expect(third, extra)
+	markOwed(&p)
+	e.deliverPlan(e.New(e.T), p)
+	e.expectContent(third, extra)
 }
 
-func refused(e *exam) {
+func examineRefused(e *exam) {
 	if e.Refused == "" {
 		e.Skip("the server refuses nothing by itself")
 	}
 	zone := e.Zone(e.T)
 	poison := e.set(zone, e.Refused, rdata.TXT, `"x"`)
 	good := []delivery.RRset{e.set(zone, "aaa", rdata.A, "192.0.2.1"), e.set(zone, "zzz", rdata.A, "192.0.2.2")}
-	report := e.deliver(e.provider, plan(nil, e.content(zone, 1, append(good, poison)...)))
-	e.expect(e.content(zone, 1, good...), poison)
+	report := e.deliverPlan(e.provider, makePlan(nil, e.content(zone, 1, append(good, poison)...)))
+	e.expectContent(e.content(zone, 1, good...), poison)
 	if len(report.Failed) != 1 || report.Failed[0].Name != poison.Name || report.Failed[0].Type != poison.Type {
 		e.Fatalf("Failed is %+v, want %s", report.Failed, poison.Key())
 	}
@@ -552,7 +552,7 @@ func refused(e *exam) {
 	}
 }
 
-func concurrent(e *exam) {
+func examineConcurrent(e *exam) {
 	var running sync.WaitGroup
 	contents := make([]content, 6)
 	failed := make([]error, len(contents))
@@ -560,7 +560,7 @@ func concurrent(e *exam) {
 		zone := e.Zone(e.T)
 		contents[i] = e.content(zone, serial.Serial(i+1), e.set(zone, fmt.Sprintf("www%d", i), rdata.A, fmt.Sprintf("192.0.2.%d", i)))
 		if e.Offer != nil {
-			e.Offer(e.T, plan(nil, contents[i]))
+			e.Offer(e.T, makePlan(nil, contents[i]))
 		}
 	}
 	for i, c := range contents {
@@ -568,7 +568,7 @@ func concurrent(e *exam) {
 			ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
 			defer cancel()
 			for {
-				report, err := e.provider.Deliver(ctx, plan(nil, c), open)
+				report, err := e.provider.Deliver(ctx, makePlan(nil, c), openFence)
 				if err != nil || report.Confirmed == c.serial {
 					failed[i] = err
 					return
@@ -582,11 +582,11 @@ func concurrent(e *exam) {
 		if failed[i] != nil {
 			e.Errorf("%s: %v", c.zone, failed[i])
 		}
-		e.expect(c)
+		e.expectContent(c)
 	}
 }
 
-func health(e *exam) {
+func examineHealth(e *exam) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
 	defer cancel()
 	if err := e.provider.Health(ctx); err != nil && !errors.Is(err, delivery.ErrNotProven) {

@@ -33,14 +33,14 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// transfer fetches the zone. Records whose owner could be none of ours are left out; so is what a server that signs
+// fetchZone fetches the zone. Records whose owner could be none of ours are left out; so is what a server that signs
 // makes by itself.
-func (w *work) transfer(ctx context.Context) (contents, error) {
+func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
 	})
 	if err != nil {
-		return contents{}, w.unanswered(w.config.TransferServer, err)
+		return contents{}, w.explainNoAnswer(w.config.TransferServer, err)
 	}
 	w.proven = true
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
@@ -57,7 +57,7 @@ func (w *work) transfer(ctx context.Context) (contents, error) {
 			continue
 		}
 		key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
-		if w.servers(key) || !w.plan.Zone.Encloses(rr.Name) {
+		if w.isServerOwned(key) || !w.plan.Zone.Encloses(rr.Name) {
 			continue
 		}
 		set, ok := held.sets[key]
@@ -97,35 +97,35 @@ func without(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
-// difference is what lies between the server's zone and the plan's, of which no history is known.
-func (w *work) difference(held contents) []delivery.Change {
+// findDifferences is what lies between the server's zone and the plan's, of which no history is known.
+func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
 		key := want.Key()
 		is := held.at(key)
 		switch {
-		case w.servers(key), same(is, want):
+		case w.isServerOwned(key), same(is, want):
 		case w.mayReplace(is, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
 			changes = append(changes, delivery.Change{Before: is, After: want})
 		default:
-			w.yield(key, "an RRset of this name and type", is)
+			w.setAsideConflict(key, "an RRset of this name and type", is)
 		}
 	}
-	return w.settle(changes, held)
+	return w.dropAliasConflicts(changes, held)
 }
 
-// withdrawal is what of the plan stands at the server, as changes that remove it.
-func (w *work) withdrawal(held contents) []delivery.Change {
+// findRemovals is what of the plan stands at the server, as changes that remove it.
+func (w *work) findRemovals(held contents) []delivery.Change {
 	changes := []delivery.Change{}
 	seen := map[delivery.RRsetKey]bool{}
 	remove := func(change delivery.Change) {
 		key := change.After.Key()
-		if w.servers(key) || seen[key] {
+		if w.isServerOwned(key) || seen[key] {
 			return
 		}
 		seen[key] = true
 		is := held.at(key)
-		if left := w.remains(is, change); len(left.Data) < len(is.Data) {
+		if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
 			changes = append(changes, delivery.Change{Before: is, After: left})
 		}
 	}
@@ -138,13 +138,13 @@ func (w *work) withdrawal(held contents) []delivery.Change {
 	return changes
 }
 
-// drift compares. RRsets of ours that somebody else has in our place are Differing: the zone is not there.
-func (w *work) drift(held contents) delivery.Drift {
+// compareZone compares. RRsets of ours that somebody else has in our place are Differing: the zone is not there.
+func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 	left := maps.Clone(held.sets)
 	for want := range w.plan.All {
 		key := want.Key()
-		if w.servers(key) {
+		if w.isServerOwned(key) {
 			continue
 		}
 		is, ok := left[key]
@@ -162,9 +162,9 @@ func (w *work) drift(held contents) delivery.Drift {
 	return d
 }
 
-// left says what is left to do of changes that the server would not take as they were, now that its zone is known.
-// Their Before is what the server has.
-func (w *work) left(changes []delivery.Change, held contents) []delivery.Change {
+// reviseChanges says what is left to do of changes that the server would not take as they were, now that its zone is
+// known. Their Before is what the server has.
+func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
 		key := change.After.Key()
@@ -173,27 +173,27 @@ func (w *work) left(changes []delivery.Change, held contents) []delivery.Change 
 		case same(is, change.After):
 		case len(change.After.Data) == 0:
 			// What we put goes, what somebody added stays.
-			if left := w.remains(is, change); len(left.Data) < len(is.Data) {
+			if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
 		case w.mayReplace(is, change):
 			todo = append(todo, delivery.Change{Before: is, After: change.After})
 		default:
-			w.yield(key, "an RRset of this name and type", is)
+			w.setAsideConflict(key, "an RRset of this name and type", is)
 		}
 	}
-	return w.settle(todo, held)
+	return w.dropAliasConflicts(todo, held)
 }
 
-// concede takes out the changes in whose place others have what they had when it was last looked at, and judges them by
-// that: else a zone with one conflict would be transferred with each of its changes.
-func (w *work) concede(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
+// setKnownConflictsAside takes out the changes in whose place others have what they had when it was last looked at,
+// and judges them by that: else a zone with one conflict would be transferred with each of its changes.
+func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
 	w.mu.Lock()
 	known := w.Provider.theirs[w.plan.UID]
 	w.mu.Unlock()
-	ask, octets := w.update(nil), 0
+	ask, octets := w.newUpdate(nil), 0
 	for _, change := range changes {
 		theirs, ok := known[change.After.Key()]
 		if !ok {
@@ -206,7 +206,7 @@ func (w *work) concede(ctx context.Context, changes []delivery.Change) ([]delive
 				continue
 			}
 			stands := written{Change: delivery.Change{Before: set, After: delivery.RRset{Name: set.Name, Type: set.Type}}}
-			if err := stands.encode(); err != nil {
+			if err := stands.encodeChange(); err != nil {
 				return changes, nil
 			}
 			stands.removals = nil
@@ -219,14 +219,14 @@ func (w *work) concede(ctx context.Context, changes []delivery.Change) ([]delive
 	if len(conceded) == 0 || octets > maxUpdate {
 		return changes, nil
 	}
-	answer, err := w.exchange(ctx, ask)
+	answer, err := w.askServer(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
 	if answer.Rcode != mdns.RcodeSuccess {
 		return changes, nil
 	}
-	return append(rest, w.left(conceded, held)...), nil
+	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
 // mayReplace: what the server has in the place of a change is ours, or the class lets it be replaced. It is ours where
@@ -241,14 +241,14 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 		// The history does not reach back. What was delivered and never refused is taken for ours.
 		return w.plan.Delivered && !w.owed(change.After.Key())
 	}
-	return slices.ContainsFunc(w.versions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
+	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
 }
 
-// remains is what is left of an RRset of the server when what we put there is gone. Where it was refused, or is half
-// written, it is one of ours or not; of any other, which others may have added to, our records go.
-func (w *work) remains(is delivery.RRset, change delivery.Change) delivery.RRset {
+// subtractOurs is what is left of an RRset of the server when what we put there is gone. Where it was refused, or is
+// half written, it is one of ours or not; of any other, which others may have added to, our records go.
+func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
-	versions := w.versions(change)
+	versions := w.listVersions(change)
 	switch {
 	case slices.ContainsFunc(versions, func(ours delivery.RRset) bool { return sameData(is, ours) }):
 		return nothing
@@ -268,8 +268,8 @@ func (w *work) owed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
 }
 
-// versions are what the zone had, as far as something of it may stand at the server.
-func (w *work) versions(change delivery.Change) []delivery.RRset {
+// listVersions are what the zone had, as far as something of it may stand at the server.
+func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {
 		if len(set.Data) > 0 {
@@ -285,10 +285,10 @@ func (w *work) versions(change delivery.Change) []delivery.RRset {
 		w.steps = map[delivery.RRsetKey][]step{}
 		for at, one := range w.plan.History {
 			for _, entry := range one.Added {
-				w.step(at, entry).added = append(w.step(at, entry).added, entry.Data)
+				w.findStep(at, entry).added = append(w.findStep(at, entry).added, entry.Data)
 			}
 			for _, entry := range one.Removed {
-				w.step(at, entry).removed = append(w.step(at, entry).removed, entry.Data)
+				w.findStep(at, entry).removed = append(w.findStep(at, entry).removed, entry.Data)
 			}
 		}
 	}
@@ -307,8 +307,8 @@ type step struct {
 	added, removed []string
 }
 
-// step finds the last one of an entry's RRset, which is of the change at, or begins it.
-func (w *work) step(at int, entry dns.Entry) *step {
+// findStep finds the last one of an entry's RRset, which is of the change at, or begins it.
+func (w *work) findStep(at int, entry dns.Entry) *step {
 	key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	steps := w.steps[key]
 	if n := len(steps); n == 0 || steps[n-1].at != at {
@@ -318,9 +318,9 @@ func (w *work) step(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// settle sets aside what a server would pass over without a word (RFC 2136 §3.4.2.2): a CNAME beside other data, other
-// data beside a CNAME.
-func (w *work) settle(changes []delivery.Change, held contents) []delivery.Change {
+// dropAliasConflicts sets aside what a server would pass over without a word (RFC 2136 §3.4.2.2): a CNAME beside
+// other data, other data beside a CNAME.
+func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {
 		if len(change.After.Data) == 0 {
@@ -337,7 +337,7 @@ func (w *work) settle(changes []delivery.Change, held contents) []delivery.Chang
 				continue
 			}
 			if key.Type == rdata.CNAME || other == rdata.CNAME {
-				w.yield(key, "data of type "+other.String()+" at the name", held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
+				w.setAsideConflict(key, "data of type "+other.String()+" at the name", held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
 				return true
 			}
 		}
@@ -345,8 +345,8 @@ func (w *work) settle(changes []delivery.Change, held contents) []delivery.Chang
 	})
 }
 
-// failures are those set aside, in canonical order.
-func (w *work) failures() []delivery.Failure {
+// listFailures are those set aside, in canonical order.
+func (w *work) listFailures() []delivery.Failure {
 	out := make([]delivery.Failure, 0, len(w.failed))
 	for key, err := range w.failed {
 		out = append(out, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})

@@ -53,8 +53,8 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// patience bounds a call: a server of DNS that takes longer is not there.
-const patience = 10 * time.Second
+// callTimeout bounds a call: a server of DNS that takes longer is not there.
+const callTimeout = 10 * time.Second
 
 // New checks the configuration; its error is a *delivery.Error. It connects to nothing.
 func New(config Config) (*Provider, error) {
@@ -69,14 +69,14 @@ func New(config Config) (*Provider, error) {
 	if config.TransferServer == "" {
 		config.TransferServer = config.Server
 	}
-	config.Server, config.TransferServer = withPort(config.Server), withPort(config.TransferServer)
+	config.Server, config.TransferServer = addPort(config.Server), addPort(config.TransferServer)
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
 	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}, refuses: map[string]map[delivery.RRsetKey]uint64{}}, nil
 }
 
-func withPort(server string) string {
+func addPort(server string) string {
 	if _, _, err := net.SplitHostPort(server); err == nil {
 		return server
 	}
@@ -87,26 +87,26 @@ func withPort(server string) string {
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
-	out := &write{work: w, again: w.left}
+	out := &write{work: w, revise: w.reviseChanges}
 	changes, remains := plan.Changes, plan.Forgotten
 	if changes == nil {
-		held, err := w.transfer(ctx)
+		held, err := w.fetchZone(ctx)
 		if err != nil {
 			return delivery.Report{}, err
 		}
-		changes = w.difference(held)
-		remains = remains && len(w.drift(held).Foreign) > 0
+		changes = w.findDifferences(held)
+		remains = remains && len(w.compareZone(held).Foreign) > 0
 	}
-	changes, err := w.concede(ctx, w.ours(changes))
+	changes, err := w.setKnownConflictsAside(ctx, w.dropServerOwned(changes))
 	if err == nil {
-		first, last := w.divide(changes)
-		if err = out.all(ctx, first, plan.Changes == nil, 0); err == nil {
+		first, last := w.divideByRefusal(changes)
+		if err = out.writeAll(ctx, first, plan.Changes == nil, 0); err == nil {
 			out.isolated = 0
-			err = out.all(ctx, last, plan.Changes == nil, 0)
+			err = out.writeAll(ctx, last, plan.Changes == nil, 0)
 		}
-		w.remember(changes)
+		w.rememberRefused(changes)
 	}
-	report := delivery.Report{Failed: w.failures(), Proven: w.proven}
+	report := delivery.Report{Failed: w.listFailures(), Proven: w.proven}
 	if err == nil {
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
@@ -123,13 +123,13 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
-	held, err := w.transfer(ctx)
+	held, err := w.fetchZone(ctx)
 	if err != nil {
-		return delivery.Report{}, w.lacks(ctx, err)
+		return delivery.Report{}, w.explainMissingZone(ctx, err)
 	}
-	out := &write{work: w, again: func(_ []delivery.Change, held contents) []delivery.Change { return w.withdrawal(held) }}
-	changes := w.withdrawal(held)
-	err = out.all(ctx, changes, true, 0)
+	out := &write{work: w, revise: func(_ []delivery.Change, held contents) []delivery.Change { return w.findRemovals(held) }}
+	changes := w.findRemovals(held)
+	err = out.writeAll(ctx, changes, true, 0)
 	p.mu.Lock()
 	delete(p.theirs, plan.UID)
 	delete(p.refuses, plan.UID)
@@ -137,22 +137,22 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		p.last = name.Name{}
 	}
 	p.mu.Unlock()
-	return delivery.Report{Failed: w.failures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
+	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// lacks asks the server that takes the updates, where another one that hands the zone out does not have it: what is
-// to be withdrawn stands at the first.
-func (w *work) lacks(ctx context.Context, err error) error {
+// explainMissingZone asks the server that takes the updates, where another one that hands the zone out does not have
+// it: what is to be withdrawn stands at the first.
+func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
 		return err
 	}
-	answer, err := w.exchange(ctx, (&write{work: w}).update(nil))
+	answer, err := w.askServer(ctx, (&write{work: w}).newUpdate(nil))
 	switch {
 	case err != nil:
 		return err
 	case answer.Rcode != mdns.RcodeSuccess:
-		return w.answered(answer.Rcode)
+		return w.explainRcode(answer.Rcode)
 	}
 	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has the zone %s and %s, which hands it out (rfc2136.transferServer), does not: make it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
@@ -161,14 +161,14 @@ func (w *work) lacks(ctx context.Context, err error) error {
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	w := p.begin(plan, nil)
 	defer w.end()
-	held, err := w.transfer(ctx)
+	held, err := w.fetchZone(ctx)
 	if err != nil {
 		return delivery.Drift{}, err
 	}
 	p.mu.Lock()
 	p.last = plan.Zone
 	p.mu.Unlock()
-	return w.drift(held), nil
+	return w.compareZone(held), nil
 }
 
 // Health asks for the SOA of the zone that was delivered last, before the first one for the root's. An answer that
@@ -187,26 +187,26 @@ func (p *Provider) Health(ctx context.Context) error {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.String(), mdns.TypeSOA)
 	question.RecursionDesired = false
-	answer, err := w.exchange(ctx, question)
+	answer, err := w.askServer(ctx, question)
 	var refusal *transfer.Refusal
 	switch unsigned := errors.As(err, &refusal) && refusal.TSIG == 0; {
-	case err == nil && broken(answer.Rcode):
+	case err == nil && isBrokenRcode(answer.Rcode):
 		code := mdns.RcodeToString[answer.Rcode]
 		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", p.config.Server, code, zone)}
-	case unsigned && first && !broken(refusal.Rcode):
+	case unsigned && first && !isBrokenRcode(refusal.Rcode):
 		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it takes the key is not known yet: %w", p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
 	}
 	return err
 }
 
-// broken: no server that works answers a question for a SOA so.
-func broken(rcode int) bool {
+// isBrokenRcode: no server that works answers a question for a SOA so.
+func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
-// Abilities implements delivery.Provider: a transfer lists all that the server has.
+// Abilities implements delivery.Provider: a transfer lists all that the server has, and it has NS of its own.
 func (p *Provider) Abilities() delivery.Abilities {
-	return delivery.Abilities{Lists: true}
+	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
 // Close lets go of nothing: connections end with the call that made them.
@@ -231,9 +231,9 @@ type work struct {
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
-	w := &work{Provider: p, plan: plan, fence: fence, wait: patience, failed: map[delivery.RRsetKey]*delivery.Error{}, taken: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{}, taken: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
-		w.wait = min(patience, plan.CallTimeout)
+		w.wait = min(callTimeout, plan.CallTimeout)
 	}
 	return w
 }
@@ -244,14 +244,14 @@ func (w *work) end() {
 	}
 }
 
-// exchange asks the server one thing within the time of a call. The error is a *delivery.Error.
-func (w *work) exchange(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
+// askServer asks the server one thing within the time of a call. The error is a *delivery.Error.
+func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()
 	if w.conn == nil {
 		conn, err := w.config.Dial(call, "tcp", w.config.Server)
 		if err != nil {
-			return nil, w.unreachable(w.config.Server, err)
+			return nil, w.explainUnreachable(w.config.Server, err)
 		}
 		w.conn = conn
 	}
@@ -264,22 +264,22 @@ func (w *work) exchange(ctx context.Context, question *mdns.Msg) (*mdns.Msg, err
 	if err != nil {
 		w.conn.Close()
 		w.conn = nil
-		return nil, w.unanswered(w.config.Server, err)
+		return nil, w.explainNoAnswer(w.config.Server, err)
 	}
 	w.proven = true
 	return answer, nil
 }
 
-// servers says that an RRset is the server's business: the SOA is made by it, the apex NS say who serves there.
-func (w *work) servers(key delivery.RRsetKey) bool {
+// isServerOwned says that an RRset is the server's business: the SOA is made by it, the apex NS say who serves there.
+func (w *work) isServerOwned(key delivery.RRsetKey) bool {
 	return key.Type == rdata.SOA || key.Type == rdata.NS && key.Name == w.plan.Zone
 }
 
-// ours are the changes that are not the server's business.
-func (w *work) ours(changes []delivery.Change) []delivery.Change {
+// dropServerOwned are the changes that are not the server's business.
+func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
 	var out []delivery.Change
 	for _, change := range changes {
-		if !w.servers(change.After.Key()) {
+		if !w.isServerOwned(change.After.Key()) {
 			out = append(out, change)
 		}
 	}
@@ -290,17 +290,17 @@ func (w *work) setAside(key delivery.RRsetKey, err *delivery.Error) {
 	w.failed[key] = err
 }
 
-// yield sets an RRset aside for what others have at its name.
-func (w *work) yield(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
+// setAsideConflict sets an RRset aside for what others have at its name.
+func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
 	w.theirs[key] = theirs
-	w.setAside(key, conflict(what))
+	w.setAside(key, conflictWith(what))
 }
 
-func conflict(what string) *delivery.Error {
+func conflictWith(what string) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }
 
-func (w *work) unreachable(server string, err error) *delivery.Error {
+func (w *work) explainUnreachable(server string, err error) *delivery.Error {
 	if local, refused := dial.AsLocal(err); refused {
 		e := delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", server, local)
 		e.WholeClass = true

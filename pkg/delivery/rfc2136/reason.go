@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// answered is what an rcode means that the key vouches for.
-func (w *work) answered(rcode int) *delivery.Error {
+// explainRcode is what an rcode means that the key vouches for.
+func (w *work) explainRcode(rcode int) *delivery.Error {
 	var e *delivery.Error
 	switch rcode {
 	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
@@ -34,20 +34,20 @@ func (w *work) answered(rcode int) *delivery.Error {
 	return e
 }
 
-// unanswered is what it means that there is no answer that the key vouches for.
-func (w *work) unanswered(server string, err error) *delivery.Error {
+// explainNoAnswer is what it means that there is no answer that the key vouches for.
+func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) {
-		return w.refused(server, refusal)
+		return w.explainRefusal(server, refusal)
 	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return w.unreachable(server, err)
+		return w.explainUnreachable(server, err)
 	}
 	return delivery.Errorf(delivery.ReasonServerError, "%s: %w", server, err)
 }
 
-func (w *work) refused(server string, refusal *transfer.Refusal) *delivery.Error {
+func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *delivery.Error {
 	reason := delivery.ReasonServerError
 	switch {
 	case refusal.TSIG != 0:

@@ -58,24 +58,24 @@ func (w written) octets() int {
 // of changes that met another zone than they were made for.
 type write struct {
 	*work
-	again func(changes []delivery.Change, held contents) []delivery.Change
+	revise func(changes []delivery.Change, held contents) []delivery.Change
 	// isolated counts updates that look for refused records. held is the zone as it was when one of them was to go.
 	isolated int
 	held     *contents
 }
 
-// all takes changes that were made from what the server has (seen) or from what we left there.
-func (w *write) all(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
-	for _, batch := range w.batches(changes, seen) {
-		if err := w.apply(ctx, batch, reviews); err != nil {
+// writeAll takes changes that were made from what the server has (seen) or from what we left there.
+func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
+	for _, batch := range w.divideIntoBatches(changes, seen) {
+		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// batches encodes changes and divides them.
-func (w *write) batches(changes []delivery.Change, seen bool) [][]written {
+// divideIntoBatches encodes changes and divides them.
+func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]written {
 	byName := map[name.Name][]delivery.Change{}
 	var names []name.Name
 	for _, change := range changes {
@@ -88,7 +88,7 @@ func (w *write) batches(changes []delivery.Change, seen bool) [][]written {
 	var batch []written
 	size := 0
 	for _, n := range names {
-		group, octets := w.encode(byName[n], seen)
+		group, octets := w.encodeName(byName[n], seen)
 		for len(group) > 0 {
 			part := group
 			if octets > maxUpdate {
@@ -117,8 +117,8 @@ func (w *write) batches(changes []delivery.Change, seen bool) [][]written {
 	return batches
 }
 
-// encode turns the changes of one name into records, and says how many octets they take.
-func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
+// encodeName turns the changes of one name into records, and says how many octets they take.
+func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int) {
 	aliasChanges, somethingWas := false, false
 	for _, change := range changes {
 		aliasChanges = aliasChanges || change.After.Type == rdata.CNAME
@@ -127,8 +127,8 @@ func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
 	var out []written
 	total := 0
 	for _, change := range changes {
-		one := written{Change: change, blind: !seen && w.blindly(change)}
-		if err := one.encode(); err != nil {
+		one := written{Change: change, blind: !seen && w.isBlind(change)}
+		if err := one.encodeChange(); err != nil {
 			w.setAside(change.After.Key(), err)
 			continue
 		}
@@ -151,14 +151,14 @@ func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
 	return out, total
 }
 
-// blindly: what stands there is replaced without a look, as the class says, or goes, as far as nobody knows what it
+// isBlind: what stands there is replaced without a look, as the class says, or goes, as far as nobody knows what it
 // was.
-func (w *work) blindly(change delivery.Change) bool {
+func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encode makes the records of one change: what has to be there, what goes, what comes (RFC 2136 §2.4, §2.5).
-func (w *written) encode() *delivery.Error {
+// encodeChange makes the records of one change: what has to be there, what goes, what comes (RFC 2136 §2.4, §2.5).
+func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
 		for _, text := range set.Data {
@@ -201,24 +201,24 @@ func (w *written) encode() *delivery.Error {
 	return err
 }
 
-// apply sends one update and sees to what the server says about it.
-func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
+// sendUpdate sends one update and sees to what the server says about it.
+func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) error {
 	if len(batch) == 0 {
 		return nil
 	}
 	if err := w.fence(ctx); err != nil {
 		return err
 	}
-	answer, err := w.exchange(ctx, w.update(batch))
+	answer, err := w.askServer(ctx, w.newUpdate(batch))
 	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own;
 	// Knot denies a name that the key may not update as it denies a key that it does not know. Anybody on the way can
 	// make such an answer, so it only has the batch tried in parts; an update without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
-			return w.isolate(ctx, batch, refusal.Rcode, reviews)
+			return w.isolateRefused(ctx, batch, refusal.Rcode, reviews)
 		case refusal.TSIG == mdns.RcodeBadKey:
-			return w.isolate(ctx, batch, refusal.TSIG, reviews)
+			return w.isolateRefused(ctx, batch, refusal.TSIG, reviews)
 		}
 	}
 	if err != nil {
@@ -229,21 +229,21 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 		for _, one := range batch {
 			w.taken[one.After.Key()] = true
 		}
-		missed, err := w.confirm(ctx, batch)
+		missed, err := w.findMissedAliases(ctx, batch)
 		if err != nil || len(missed) == 0 {
 			return err
 		}
-		return w.review(ctx, missed, reviews)
+		return w.reviseBatch(ctx, missed, reviews)
 	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
-		return w.review(ctx, batch, reviews)
+		return w.reviseBatch(ctx, batch, reviews)
 	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
-		return w.answered(answer.Rcode)
+		return w.explainRcode(answer.Rcode)
 	}
-	return w.isolate(ctx, batch, answer.Rcode, reviews)
+	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// update puts what goes before what comes: a CNAME takes the place of other data only when that is gone.
-func (w *work) update(batch []written) *mdns.Msg {
+// newUpdate puts what goes before what comes: a CNAME takes the place of other data only when that is gone.
+func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
 	for _, one := range batch {
@@ -256,12 +256,12 @@ func (w *work) update(batch []written) *mdns.Msg {
 	return m
 }
 
-// review looks at the zone and goes on with what is left to do there.
-func (w *write) review(ctx context.Context, batch []written, reviews int) error {
+// reviseBatch looks at the zone and goes on with what is left to do there.
+func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
 		return delivery.Errorf(delivery.ReasonServerError, "%s: somebody else keeps changing what this zone changes", w.work)
 	}
-	held, err := w.transfer(ctx)
+	held, err := w.fetchZone(ctx)
 	if err != nil {
 		return err
 	}
@@ -269,11 +269,11 @@ func (w *write) review(ctx context.Context, batch []written, reviews int) error 
 	for i, one := range batch {
 		changes[i] = one.Change
 	}
-	return w.all(ctx, w.again(changes, held), true, reviews+1)
+	return w.writeAll(ctx, w.revise(changes, held), true, reviews+1)
 }
 
-// confirm returns the CNAMEs that the server passed over.
-func (w *write) confirm(ctx context.Context, batch []written) ([]written, error) {
+// findMissedAliases returns the CNAMEs that the server passed over.
+func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]written, error) {
 	var missed []written
 	for _, one := range batch {
 		if !one.asks {
@@ -282,7 +282,7 @@ func (w *write) confirm(ctx context.Context, batch []written) ([]written, error)
 		question := new(mdns.Msg)
 		question.SetQuestion(one.After.Name.String(), mdns.TypeCNAME)
 		question.RecursionDesired = false
-		answer, err := w.exchange(ctx, question)
+		answer, err := w.askServer(ctx, question)
 		if err != nil {
 			return nil, err
 		}
@@ -296,29 +296,29 @@ func (w *write) confirm(ctx context.Context, batch []written) ([]written, error)
 	return missed, nil
 }
 
-// isolate finds the changes that the server refuses where it takes others of the zone.
-func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int) error {
-	answer, err := w.exchange(ctx, w.update(nil))
+// isolateRefused finds the changes that the server refuses where it takes others of the zone.
+func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
+	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
 		return err
 	}
 	if answer.Rcode != mdns.RcodeSuccess {
-		return w.answered(rcode)
+		return w.explainRcode(rcode)
 	}
 	if w.isolated >= maxIsolating {
-		return w.bound(batch, rcode)
+		return w.endIsolation(batch, rcode)
 	}
 	w.isolated++
 	if len(batch) > 1 {
-		if err := w.apply(ctx, batch[:len(batch)/2], reviews); err != nil {
+		if err := w.sendUpdate(ctx, batch[:len(batch)/2], reviews); err != nil {
 			return err
 		}
-		return w.apply(ctx, batch[len(batch)/2:], reviews)
+		return w.sendUpdate(ctx, batch[len(batch)/2:], reviews)
 	}
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
 		// What was refused before was never there, and need not go.
-		stands, err := w.stands(ctx, batch[0].Change)
+		stands, err := w.standsAtServer(ctx, batch[0].Change)
 		if err != nil || !stands {
 			return err
 		}
@@ -333,13 +333,13 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 	return nil
 }
 
-// bound ends the search in a batch. No tenant keeps the records of another from being confirmed, however many of its
-// own the server refuses: so the batch is set aside, unless the server has taken nothing yet, which may be for the
-// sake of the key.
-func (w *write) bound(batch []written, rcode int) error {
+// endIsolation ends the search in a batch. No tenant keeps the records of another from being confirmed, however many
+// of its own the server refuses: so the batch is set aside, unless the server has taken nothing yet, which may be for
+// the sake of the key.
+func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.taken) == 0 {
-		e := w.answered(rcode)
-		if w.learns() {
+		e := w.explainRcode(rcode)
+		if w.hasNewRefusal() {
 			e.RetryAfter = soon
 		}
 		return e
@@ -352,8 +352,8 @@ func (w *write) bound(batch []written, rcode int) error {
 	return nil
 }
 
-// learns: something was refused alone that was not before, and will be remembered.
-func (w *work) learns() bool {
+// hasNewRefusal: something was refused alone that was not before, and will be remembered.
+func (w *work) hasNewRefusal() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known := w.refuses[w.plan.UID]
@@ -365,8 +365,8 @@ func (w *work) learns() bool {
 	return false
 }
 
-// divide puts behind what the server refused before, and what changes at the same names.
-func (w *work) divide(changes []delivery.Change) (first, last []delivery.Change) {
+// divideByRefusal puts behind what the server refused before, and what changes at the same names.
+func (w *work) divideByRefusal(changes []delivery.Change) (first, last []delivery.Change) {
 	w.mu.Lock()
 	refused := map[name.Name]uint64{}
 	for key, at := range w.refuses[w.plan.UID] {
@@ -386,8 +386,8 @@ func (w *work) divide(changes []delivery.Change) (first, last []delivery.Change)
 	return first, last
 }
 
-// remember takes down which changes were refused alone, and forgets those that were taken.
-func (w *work) remember(changes []delivery.Change) {
+// rememberRefused takes down which changes were refused alone, and forgets those that were taken.
+func (w *work) rememberRefused(changes []delivery.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known := w.refuses[w.plan.UID]
@@ -409,15 +409,15 @@ func (w *work) remember(changes []delivery.Change) {
 	}
 }
 
-// stands: the server has something of the zone in the place of a change that removes. It is asked once.
-func (w *write) stands(ctx context.Context, change delivery.Change) (bool, error) {
+// standsAtServer: the server has something of the zone in the place of a change that removes. It is asked once.
+func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
-		held, err := w.transfer(ctx)
+		held, err := w.fetchZone(ctx)
 		if err != nil {
 			return false, err
 		}
 		w.held = &held
 	}
 	is := w.held.at(change.After.Key())
-	return len(w.remains(is, change).Data) < len(is.Data), nil
+	return len(w.subtractOurs(is, change).Data) < len(is.Data), nil
 }

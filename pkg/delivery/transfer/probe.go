@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// attempt is how long one packet is waited for, follow how long one Deliver waits for the secondaries, patience how
-	// long a health check takes.
-	attempt, follow, patience = time.Second, 2 * time.Second, 10 * time.Second
+	// packetTimeout is how long one packet is waited for, follow how long one Deliver waits for the secondaries,
+	// patience how long a health check takes.
+	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is what an answer over UDP may have, unfragmented on any link.
 	udpSize = 1232
 	// secondLook is between the two answers that say that a secondary is ahead.
@@ -37,8 +37,8 @@ type seen struct {
 	passing bool
 }
 
-// probe asks for the SOA over UDP, within limit.
-func (p *Provider) probe(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) seen {
+// probeSOA asks for the SOA over UDP, within limit.
+func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) seen {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := p.config.Dial(ctx, "udp", s.Addr.String())
@@ -66,7 +66,7 @@ func (p *Provider) probe(ctx context.Context, s Secondary, zone name.Name, limit
 		return seen{err: e}
 	case errors.As(err, &refusal) && refusal.Rcode != mdns.RcodeSuccess:
 		// Some servers sign no answer about a zone that they do not have.
-		return absent(s, zone, refusal.Rcode)
+		return explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
 		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: it answers without a signature that its key vouches for", s.Name)}
 	case err != nil:
@@ -77,11 +77,11 @@ func (p *Provider) probe(ctx context.Context, s Secondary, zone name.Name, limit
 			return seen{serial: serial.Serial(soa.Serial)}
 		}
 	}
-	return absent(s, zone, answer.Rcode)
+	return explainAbsent(s, zone, answer.Rcode)
 }
 
-// absent is a zone that the secondary does not serve: not yet, or not ever.
-func absent(s Secondary, zone name.Name, rcode int) seen {
+// explainAbsent is a zone that the secondary does not serve: not yet, or not ever.
+func explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; have it follow the catalog zone of the class, or make the zone there", s.Name, zone)
 	e.Code = mdns.RcodeToString[rcode]
 	return seen{err: e, passing: true}

@@ -109,7 +109,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			return delivery.Report{}, err
 		}
 	}
-	report := delivery.Report{Servers: p.ask(ctx, plan, true)}
+	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, true)}
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
@@ -143,7 +143,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
 	}
-	drift := delivery.Drift{Servers: p.ask(ctx, plan, false)}
+	drift := delivery.Drift{Servers: p.askSecondaries(ctx, plan, false)}
 	return drift, ctx.Err()
 }
 
@@ -154,12 +154,12 @@ func (p *Provider) Health(ctx context.Context) error {
 		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w", delivery.ErrNotProven)
 	}
 	errs := make([]error, len(p.config.Secondaries))
-	p.each(func(i int, s Secondary) {
+	p.eachSecondary(func(i int, s Secondary) {
 		zone := p.config.Catalog
 		if zone.IsZero() || s.NoCatalog {
 			zone = name.Root
 		}
-		switch at := p.probe(ctx, s, zone, patience); {
+		switch at := p.probeSOA(ctx, s, zone, healthTimeout); {
 		case at.err == nil:
 		case at.err.Reason != delivery.ReasonZoneNotFound:
 			errs[i] = at.err
@@ -190,7 +190,7 @@ func (p *Provider) Abilities() delivery.Abilities {
 // Close lets go of nothing: the zones stay in the class, because a provider is made anew with each change of it.
 func (p *Provider) Close() error { return nil }
 
-func (p *Provider) each(do func(i int, s Secondary)) {
+func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	var all sync.WaitGroup
 	for i, s := range p.config.Secondaries {
 		all.Go(func() { do(i, s) })
@@ -198,20 +198,20 @@ func (p *Provider) each(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// ask has a row for each secondary, as it is at last: with wait each is asked again until it has the serial or the
-// moment is over.
-func (p *Provider) ask(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
-	limit := follow
+// askSecondaries has a row for each secondary, as it is at last: with wait each is asked again until it has the
+// serial or the moment is over.
+func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
+	limit := followTimeout
 	if plan.CallTimeout != 0 {
 		limit = min(limit, plan.CallTimeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	rows := make([]delivery.Server, len(p.config.Secondaries))
-	p.each(func(i int, s Secondary) {
+	p.eachSecondary(func(i int, s Secondary) {
 		var before seen // ahead, and seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
-			now := p.probe(ctx, s, plan.Zone, attempt)
+			now := p.probeSOA(ctx, s, plan.Zone, packetTimeout)
 			if ctx.Err() == nil || rows[i].At.IsZero() {
 				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Err: now.err, At: time.Now()}
 			}

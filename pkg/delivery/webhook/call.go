@@ -44,17 +44,17 @@ type answer struct {
 	secrets []string
 }
 
-// call sends one request and signs it; once more, with another nonce, where the server has seen the first. before is
-// asked in front of each attempt, nil for requests that change nothing; its error is returned as it is. The other
-// errors are *delivery.Error and mean that there is no answer.
-func (p *Provider) call(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer, error) {
+// callServer sends one request and signs it; once more, with another nonce, where the server has seen the first.
+// before is asked in front of each attempt, nil for requests that change nothing; its error is returned as it is. The
+// other errors are *delivery.Error and mean that there is no answer.
+func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer, error) {
 	for again := false; ; again = true {
 		if before != nil {
 			if err := before(ctx); err != nil {
 				return answer{}, err
 			}
 		}
-		got, err := p.attempt(ctx, timeout, method, path, body)
+		got, err := p.sendRequest(ctx, timeout, method, path, body)
 		if err != nil || again || p.config.HMAC == nil {
 			return got, err
 		}
@@ -65,30 +65,31 @@ func (p *Provider) call(ctx context.Context, timeout time.Duration, before deliv
 	}
 }
 
-// within is how long a call may take that is given so much time; 0: as long as the class allows, which is the most.
-func (p *Provider) within(timeout time.Duration) time.Duration {
+// boundTimeout is how long a call may take that is given so much time; 0: as long as the class allows, which is the
+// most.
+func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
 	}
 	return min(timeout, p.config.Timeout)
 }
 
-func (p *Provider) attempt(ctx context.Context, timeout time.Duration, method, path string, body []byte) (answer, error) {
-	timeout = p.within(timeout)
+func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, method, path string, body []byte) (answer, error) {
+	timeout = p.boundTimeout(timeout)
 	attempt, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, secrets, err := p.request(attempt, method, p.basePath+path, body)
+	request, secrets, err := p.newRequest(attempt, method, p.basePath+path, body)
 	if err != nil {
 		return answer{}, err
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
-		return answer{}, p.unreachable(ctx, err, timeout, secrets)
+		return answer{}, p.explainUnreachable(ctx, err, timeout, secrets)
 	}
 	defer response.Body.Close()
 	got := answer{status: response.StatusCode, header: response.Header, secrets: secrets}
 	if got.body, err = io.ReadAll(io.LimitReader(response.Body, protocol.MaxBody+1)); err != nil {
-		return answer{}, p.unreachable(ctx, err, timeout, secrets)
+		return answer{}, p.explainUnreachable(ctx, err, timeout, secrets)
 	}
 	if len(got.body) > protocol.MaxBody {
 		return answer{}, &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: fmt.Sprintf("the server's answer is longer than %d octets; no answer of the protocol is", protocol.MaxBody)}
@@ -96,8 +97,8 @@ func (p *Provider) attempt(ctx context.Context, timeout time.Duration, method, p
 	return got, nil
 }
 
-// request makes one that is signed and has its own nonce. Errors are *delivery.Error.
-func (p *Provider) request(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
+// newRequest makes one that is signed and has its own nonce. Errors are *delivery.Error.
+func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 	unescaped, err := url.PathUnescape(path)
 	if err != nil {
@@ -169,14 +170,14 @@ func secretError(field string, err error) *delivery.Error {
 	return &delivery.Error{Reason: delivery.ReasonSecretNotFound, WholeClass: true, Message: message, Err: err}
 }
 
-// unreachable is for a request without an answer. Only what we and the system say gets into its message: what a
+// explainUnreachable is for a request without an answer. Only what we and the system say gets into its message: what a
 // stranger answered instead of HTTP stands in some of these errors.
-func (p *Provider) unreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
+func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
 		return known
 	}
-	failure := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Err: errors.New(foreign(err.Error(), secrets))}
+	failure := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Err: errors.New(cleanForeign(err.Error(), secrets))}
 	var (
 		operation   *net.OpError
 		resolution  *net.DNSError
@@ -215,8 +216,8 @@ func (p *Provider) unreachable(ctx context.Context, err error, timeout time.Dura
 	return failure
 }
 
-// foreign is text that others wrote, fit for a log: short, printable, and without what we must not repeat.
-func foreign(text string, secrets []string) string {
+// cleanForeign is text that others wrote, fit for a log: short, printable, and without what we must not repeat.
+func cleanForeign(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[secret]")
@@ -235,18 +236,18 @@ func foreign(text string, secrets []string) string {
 	return text
 }
 
-// said is what a server wrote into an error.
-func said(refusal *protocol.Error, secrets []string) string {
+// quoteServer is what a server wrote into an error.
+func quoteServer(refusal *protocol.Error, secrets []string) string {
 	text := refusal.Message
 	if details := string(refusal.Details); len(details) > len("null") {
 		text = strings.TrimSpace(text + " " + details)
 	}
-	return foreign(text, secrets)
+	return cleanForeign(text, secrets)
 }
 
-// respond reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any
+// readResponse reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any
 // other.
-func (got answer) respond() (response protocol.Response, spoken bool, failure *delivery.Error) {
+func (got answer) readResponse() (response protocol.Response, spoken bool, failure *delivery.Error) {
 	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if spoken && *response.Success && got.status/100 == 2 {
 		return response, true, nil
@@ -254,19 +255,19 @@ func (got answer) respond() (response protocol.Response, spoken bool, failure *d
 	if !spoken {
 		response = protocol.Response{}
 	}
-	return response, spoken, got.judge(response.Error, spoken)
+	return response, spoken, got.explainFailure(response.Error, spoken)
 }
 
-// judge says what an answer that is no success means. refusal is nil where the answer had none; spoken: the answer was
-// the protocol's.
-func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
+// explainFailure says what an answer that is no success means. refusal is nil where the answer had none; spoken: the
+// answer was the protocol's.
+func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
 	if refusal != nil {
-		code, failure.Said = refusal.Code, said(refusal, got.secrets)
+		code, failure.Said = refusal.Code, quoteServer(refusal, got.secrets)
 	}
 	failure.Code = code
-	if !known(code) {
+	if !isProtocolCode(code) {
 		// Anybody can write anything there.
 		failure.Code = strconv.Itoa(got.status)
 	}
@@ -315,7 +316,7 @@ func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
 	return failure
 }
 
-func known(code string) bool {
+func isProtocolCode(code string) bool {
 	switch code {
 	case protocol.CodeInvalidRecord, protocol.CodeInvalidDomain, protocol.CodeInvalidValue, protocol.CodeRecordNotFound, protocol.CodeServerError,
 		protocol.CodeAuthFailed, protocol.CodeTimestampStale, protocol.CodeNonceReused, protocol.CodeRateLimited, protocol.CodeQuotaExceeded:

@@ -48,10 +48,10 @@ const extensionsLife = 10 * time.Minute
 // Deliver posts and deletes what changed, or posts all. An RRset that the server refuses is in the report's Failed,
 // and Confirmed is plan.Serial beside it; with an error it is not known what arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.within(plan.CallTimeout)}
+	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
 	if err == nil {
-		err = w.finish(ctx)
+		err = w.finishWriting(ctx)
 	}
 	if err == nil {
 		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten
@@ -61,22 +61,22 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 
 // writeAll writes what failed when it was written last behind the rest: an attempt may end before it is through.
 func (w *writer) writeAll(ctx context.Context) error {
-	behind := w.provider.areBehind(w.plan.Zone)
+	behind := w.provider.listBehind(w.plan.Zone)
 	if w.plan.Changes == nil {
 		var last []delivery.RRset
 		for set := range w.plan.All {
 			if _, is := behind[set.Key()]; is {
 				last = append(last, set)
-			} else if err := w.put(ctx, set, false); err != nil {
+			} else if err := w.putRRset(ctx, set, false); err != nil {
 				return err
 			}
 		}
 		slices.SortStableFunc(last, func(one, other delivery.RRset) int { return cmp.Compare(behind[one.Key()], behind[other.Key()]) })
-		if err := w.begin(ctx, len(last)); err != nil {
+		if err := w.beginBehind(ctx, len(last)); err != nil {
 			return err
 		}
 		for _, set := range last {
-			if err := w.put(ctx, set, false); err != nil {
+			if err := w.putRRset(ctx, set, false); err != nil {
 				return err
 			}
 		}
@@ -106,7 +106,7 @@ func (w *writer) writeAll(ctx context.Context) error {
 	slices.SortStableFunc(last, func(one, other []delivery.Change) int {
 		return cmp.Compare(failed[one[0].After.Name], failed[other[0].After.Name])
 	})
-	if err := w.begin(ctx, len(last)); err != nil {
+	if err := w.beginBehind(ctx, len(last)); err != nil {
 		return err
 	}
 	for _, atOneName := range last {
@@ -117,12 +117,12 @@ func (w *writer) writeAll(ctx context.Context) error {
 	return nil
 }
 
-// begin goes over to what failed before, if there is any.
-func (w *writer) begin(ctx context.Context, behind int) error {
+// beginBehind goes over to what failed before, if there is any.
+func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	if behind == 0 {
 		return nil
 	}
-	err := w.flush(ctx)
+	err := w.writeWaiting(ctx)
 	w.last, w.failed = true, 0
 	return err
 }
@@ -132,14 +132,14 @@ func (w *writer) begin(ctx context.Context, behind int) error {
 func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error {
 	for _, change := range changes {
 		if len(change.After.Data) == 0 {
-			if err := w.remove(ctx, change.After.Key()); err != nil {
+			if err := w.removeRRset(ctx, change.After.Key()); err != nil {
 				return err
 			}
 		}
 	}
 	for _, change := range changes {
 		if len(change.After.Data) > 0 {
-			if err := w.put(ctx, change.After, len(change.Before.Data) == 0); err != nil {
+			if err := w.putRRset(ctx, change.After, len(change.Before.Data) == 0); err != nil {
 				return err
 			}
 		}
@@ -147,15 +147,15 @@ func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error
 	return nil
 }
 
-// areBehind are the RRsets of a zone to be written last.
-func (p *Provider) areBehind(zone name.Name) map[delivery.RRsetKey]uint64 {
+// listBehind are the RRsets of a zone to be written last.
+func (p *Provider) listBehind(zone name.Name) map[delivery.RRsetKey]uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.behind[zone])
 }
 
-// putBehind has an RRset written last from now on, or in its place again.
-func (p *Provider) putBehind(zone name.Name, key delivery.RRsetKey, last bool) {
+// markBehind has an RRset written last from now on, or in its place again.
+func (p *Provider) markBehind(zone name.Name, key delivery.RRsetKey, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := p.behind[zone]
@@ -177,7 +177,7 @@ func (p *Provider) putBehind(zone name.Name, key delivery.RRsetKey, last bool) {
 
 // Withdraw deletes every RRset of the plan. The protocol has no way to tell whose an RRset is that stands there now.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.within(plan.CallTimeout), settled: nameServers(plan)}
+	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	err := func() error {
 		listed := map[delivery.RRsetKey]bool{}
 		for _, change := range plan.Changes {
@@ -186,20 +186,20 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 				key = change.Before.Key()
 			}
 			listed[key] = true
-			if err := w.remove(ctx, key); err != nil {
+			if err := w.removeRRset(ctx, key); err != nil {
 				return err
 			}
 		}
 		if plan.All != nil {
 			for set := range plan.All {
 				if !listed[set.Key()] {
-					if err := w.remove(ctx, set.Key()); err != nil {
+					if err := w.removeRRset(ctx, set.Key()); err != nil {
 						return err
 					}
 				}
 			}
 		}
-		return w.finish(ctx)
+		return w.finishWriting(ctx)
 	}()
 	if err == nil && len(w.report.Failed) == 0 {
 		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten && !plan.Named
@@ -237,7 +237,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		// Read like the server's. Where it has strings joined that it was given joined, that is no difference.
 		record, err := protocol.Encode(want)
 		if err != nil || !protocol.Exact(want) {
-			has, err := p.has(ctx, plan.CallTimeout, protocol.FeaturePresentation)
+			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
 			if err != nil {
 				return drift, err
 			}
@@ -246,7 +246,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 			}
 		}
 		if record.ByValue() {
-			if has, err := p.has(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
+			if has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
 				return drift, err
 			} else if !has {
 				drift.Unfit = append(drift.Unfit, set)
@@ -261,11 +261,11 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 			drift.Unfit = append(drift.Unfit, set)
 			continue
 		}
-		got, err := p.call(ctx, plan.CallTimeout, nil, http.MethodGet, path, nil)
+		got, err := p.callServer(ctx, plan.CallTimeout, nil, http.MethodGet, path, nil)
 		if err != nil {
 			return drift, err
 		}
-		response, _, refusal := got.respond()
+		response, _, refusal := got.readResponse()
 		switch {
 		case refusal == nil && response.Record != nil:
 			have, err := protocol.Decode(*response.Record)
@@ -289,19 +289,19 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 
 // Health asks GET /health.
 func (p *Provider) Health(ctx context.Context) error {
-	_, err := p.ask(ctx, 0)
+	_, err := p.askHealth(ctx, 0)
 	return err
 }
 
-// ask learns the extensions, also from a server that is not healthy.
-func (p *Provider) ask(ctx context.Context, timeout time.Duration) ([]string, error) {
-	got, err := p.call(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
+// askHealth learns the extensions, also from a server that is not healthy.
+func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
+	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {
 		return nil, err
 	}
 	var health protocol.Health
 	if json.Unmarshal(got.body, &health) != nil || health.Status == "" {
-		_, _, refusal := got.respond()
+		_, _, refusal := got.readResponse()
 		if refusal == nil {
 			refusal = &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: "the answer to GET /health has no status"}
 		}
@@ -312,28 +312,29 @@ func (p *Provider) ask(ctx context.Context, timeout time.Duration) ([]string, er
 	p.mu.Unlock()
 	if health.Status != protocol.Healthy || got.status/100 != 2 {
 		err := delivery.Errorf(delivery.ReasonServerError, "the server says that it is not healthy")
-		err.Code, err.Said = strconv.Itoa(got.status), foreign(health.Status+": "+health.Message, got.secrets)
+		err.Code, err.Said = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
 		return health.Features, err
 	}
 	return health.Features, nil
 }
 
-// has says whether the server has an extension. A server that is not healthy, and says so, is asked nevertheless.
-func (p *Provider) has(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
+// hasExtension says whether the server has an extension. A server that is not healthy, and says so, is asked
+// nevertheless.
+func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
 	p.mu.Lock()
 	extensions, fresh := p.extensions, time.Since(p.askedAt) < extensionsLife
 	p.mu.Unlock()
 	if !fresh {
 		var err error
-		if extensions, err = p.ask(ctx, timeout); err != nil && extensions == nil {
+		if extensions, err = p.askHealth(ctx, timeout); err != nil && extensions == nil {
 			return false, err
 		}
 	}
 	return slices.Contains(extensions, extension), nil
 }
 
-// without forgets an extension that the server turns out not to have.
-func (p *Provider) without(extension string) {
+// forgetExtension forgets an extension that the server turns out not to have.
+func (p *Provider) forgetExtension(extension string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.extensions = slices.DeleteFunc(slices.Clone(p.extensions), func(has string) bool { return has == extension })
@@ -350,14 +351,14 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// nameServers are the addresses of the zone's own name servers in it.
-func nameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
+// listNameServers are the addresses of the zone's own name servers in it.
+func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {
 		return keys
 	}
 	for set := range plan.All {
-		if !apexNS(plan.Zone, set.Key()) {
+		if !isApexNS(plan.Zone, set.Key()) {
 			continue
 		}
 		for _, host := range set.Data {
@@ -371,10 +372,10 @@ func nameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 
 // skips: the RRset is the provider's business.
 func (p *Provider) skips(zone name.Name, key delivery.RRsetKey) bool {
-	return p.config.OwnApexNS && apexNS(zone, key)
+	return p.config.OwnApexNS && isApexNS(zone, key)
 }
 
-// apexNS: the RRset without which a zone is none.
-func apexNS(zone name.Name, key delivery.RRsetKey) bool {
+// isApexNS: the RRset without which a zone is none.
+func isApexNS(zone name.Name, key delivery.RRsetKey) bool {
 	return key.Name == zone && key.Type == rdata.NS
 }

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// patience is how many RRsets in a row may fail as if for no fault of their own before GET /health is asked whether
-	// it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's records by
-	// records that the server chokes on.
-	patience = 3
+	// maxStreak is how many RRsets in a row may fail as if for no fault of their own before GET /health is asked
+	// whether it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's
+	// records by records that the server chokes on.
+	maxStreak = 3
 	// maxSilent is how many RRsets may time out before the others of the attempt have half of the time each, though
 	// the server says that it is healthy; of those that failed before, the rest is not tried then. maxFailed is how
 	// many may fail in one attempt.
-	maxSilent, maxFailed = 2 * patience, 256
+	maxSilent, maxFailed = 2 * maxStreak, 256
 	// soon is when an attempt goes on that ended at RRsets that failed for the first time: they are written last then.
 	soon = 5 * time.Second
 	// maxBehind bounds what is remembered of one zone to be written last.
@@ -61,8 +61,8 @@ type writer struct {
 	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
 	refused []item
 	helped  bool
-	// settled are RRsets of which a refusal to remove them is accepted.
-	settled map[delivery.RRsetKey]bool
+	// mayStay are RRsets of which a refusal to remove them is accepted.
+	mayStay map[delivery.RRsetKey]bool
 }
 
 // item is one RRset to write.
@@ -77,11 +77,11 @@ func (w *writer) set(key delivery.RRsetKey) protocol.RRset {
 	return protocol.RRset{Zone: w.plan.Zone, Name: key.Name, Type: key.Type}
 }
 
-func (w *writer) fail(key delivery.RRsetKey, err *delivery.Error) {
+func (w *writer) failRRset(key delivery.RRsetKey, err *delivery.Error) {
 	w.report.Failed = append(w.report.Failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 }
 
-func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error {
+func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) error {
 	key := set.Key()
 	if w.provider.skips(w.plan.Zone, key) {
 		return nil
@@ -91,7 +91,7 @@ func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error 
 	record, err := protocol.Encode(whole)
 	if err != nil || !protocol.Exact(whole) {
 		if presented, unfit := protocol.EncodePresentation(whole); unfit == nil {
-			has, unknown := w.has(ctx, key, protocol.FeaturePresentation)
+			has, unknown := w.needsExtension(ctx, key, protocol.FeaturePresentation)
 			if unknown != nil || has == notKnown {
 				return unknown
 			}
@@ -102,23 +102,23 @@ func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error 
 	}
 	if err != nil {
 		w.report.Skipped++
-		w.fail(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry, Message: err.Error()})
+		w.failRRset(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry, Message: err.Error()})
 		return nil
 	}
 	if record.ByValue() {
-		switch has, unknown := w.has(ctx, key, protocol.FeatureValueMetadata); {
+		switch has, unknown := w.needsExtension(ctx, key, protocol.FeatureValueMetadata); {
 		case unknown != nil || has == notKnown:
 			return unknown
 		case has == no:
 			w.report.Skipped++
-			w.fail(key, &delivery.Error{
+			w.failRRset(key, &delivery.Error{
 				Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry,
-				Message: fmt.Sprintf("the values %s differ in what stands before the host; the webhook protocol has one for all of them, unless the server has the feature %s", excerpt(set.Data), protocol.FeatureValueMetadata),
+				Message: fmt.Sprintf("the values %s differ in what stands before the host; the webhook protocol has one for all of them, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata),
 			})
 			return nil
 		}
 	}
-	return w.add(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
+	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
 }
 
 type answered int
@@ -130,10 +130,10 @@ const (
 	notKnown
 )
 
-// has asks for an extension that the RRset needs. Without an answer it goes on with the next one, or with an error ends
-// the plan.
-func (w *writer) has(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
-	has, err := w.provider.has(ctx, w.plan.CallTimeout, extension)
+// needsExtension asks for an extension that the RRset needs. Without an answer it goes on with the next one, or with
+// an error ends the plan.
+func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
+	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
 	switch {
 	case err == nil && has:
@@ -141,14 +141,14 @@ func (w *writer) has(ctx context.Context, key delivery.RRsetKey, extension strin
 	case err == nil:
 		return no, nil
 	case errors.As(err, &unknown) && !unknown.WholeClass && ctx.Err() == nil:
-		w.fail(key, unknown)
+		w.failRRset(key, unknown)
 		return notKnown, nil
 	}
 	return notKnown, err
 }
 
-// excerpt is a few of many values.
-func excerpt(values []string) string {
+// quoteSome is a few of many values.
+func quoteSome(values []string) string {
 	const most = 4
 	var quoted []string
 	for _, value := range values[:min(most, len(values))] {
@@ -160,7 +160,7 @@ func excerpt(values []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-func (w *writer) remove(ctx context.Context, key delivery.RRsetKey) error {
+func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	record, err := protocol.Encode(w.set(key))
 	if err != nil || w.provider.skips(w.plan.Zone, key) {
 		return nil // It never went out.
@@ -169,22 +169,22 @@ func (w *writer) remove(ctx context.Context, key delivery.RRsetKey) error {
 	if err != nil {
 		return nil
 	}
-	return w.add(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
+	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
 }
 
-// add puts an item behind those that wait, and has them go where a batch is full.
-func (w *writer) add(ctx context.Context, i item) error {
+// addItem puts an item behind those that wait, and has them go where a batch is full.
+func (w *writer) addItem(ctx context.Context, i item) error {
 	body, err := protocol.Marshal(i.request)
 	if err != nil {
 		return err
 	}
 	const around = 64 // what a batch has besides its items
 	if len(body)+around > protocol.MaxBody {
-		w.fail(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true, Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body), protocol.MaxBody-around)})
+		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true, Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body), protocol.MaxBody-around)})
 		return nil
 	}
 	if w.size+len(body)+1+around > protocol.MaxBody || len(w.waiting) == protocol.MaxBatch {
-		if err := w.flush(ctx); err != nil {
+		if err := w.writeWaiting(ctx); err != nil {
 			return err
 		}
 	}
@@ -193,13 +193,14 @@ func (w *writer) add(ctx context.Context, i item) error {
 	return nil
 }
 
-// flush writes what waits: in one request where there is more than one and the server has batches, else one by one.
-func (w *writer) flush(ctx context.Context) error {
+// writeWaiting writes what waits: in one request where there is more than one and the server has batches, else one by
+// one.
+func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
 	if len(items) > 1 && !w.spent {
 		// Where that cannot be learned, the plain protocol does: health informs and holds up nothing.
-		if has, err := w.provider.has(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
+		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
 			if done || err != nil {
 				return err
@@ -207,17 +208,17 @@ func (w *writer) flush(ctx context.Context) error {
 		}
 	}
 	for _, i := range items {
-		if err := w.write(ctx, i); err != nil {
+		if err := w.writeItem(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish writes what waits. What was refused is asked for once more where others went out since: a mail exchanger may
-// have waited for its address, and an address could not go before what names it.
-func (w *writer) finish(ctx context.Context) error {
-	if err := w.flush(ctx); err != nil || !w.helped {
+// finishWriting writes what waits. What was refused is asked for once more where others went out since: a mail
+// exchanger may have waited for its address, and an address could not go before what names it.
+func (w *writer) finishWriting(ctx context.Context) error {
+	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
 	}
 	again := w.refused
@@ -228,11 +229,11 @@ func (w *writer) finish(ctx context.Context) error {
 	}
 	w.report.Failed = slices.DeleteFunc(w.report.Failed, func(f delivery.Failure) bool { return keys[delivery.RRsetKey{Name: f.Name, Type: f.Type}] })
 	for _, i := range again {
-		if err := w.add(ctx, i); err != nil {
+		if err := w.addItem(ctx, i); err != nil {
 			return err
 		}
 	}
-	return w.flush(ctx)
+	return w.writeWaiting(ctx)
 }
 
 // writeBatch reports false where the items have to go one by one.
@@ -245,7 +246,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	got, err := w.call(ctx, http.MethodPost, protocol.BatchPath, body)
+	got, err := w.callServer(ctx, http.MethodPost, protocol.BatchPath, body)
 	var none *delivery.Error
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable || none.Reason == delivery.ReasonServerError) {
 		w.silent++
@@ -258,10 +259,10 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if got.status/100 != 2 || json.Unmarshal(got.body, &response) != nil || len(response.Results) != len(items) {
 		switch got.status {
 		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-			w.provider.without(protocol.FeatureBatch)
+			w.provider.forgetExtension(protocol.FeatureBatch)
 			return false, nil
 		}
-		if _, _, refusal := got.respond(); refusal != nil && (ofClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
+		if _, _, refusal := got.readResponse(); refusal != nil && (concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
 		return false, nil // It is not told which item it is about: alone each gets its own answer.
@@ -271,23 +272,23 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		alone := answer{status: result.Status, header: got.header, secrets: got.secrets}
 		var refusal *delivery.Error
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
-			refusal = alone.judge(result.Error, result.Success != nil)
+			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
 		// All are carried out by now: one that ends the attempt takes nothing from those behind it.
-		if err := w.settle(ctx, items[at], refusal, true); err != nil && ended == nil {
+		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
 	}
 	return true, ended
 }
 
-func (w *writer) write(ctx context.Context, i item) error {
+func (w *writer) writeItem(ctx context.Context, i item) error {
 	if w.full != nil && i.fresh {
-		w.fail(i.key, w.full)
+		w.failRRset(i.key, w.full)
 		return nil
 	}
 	if w.spent {
-		w.fail(i.key, delivery.Errorf(delivery.ReasonServerError, "it failed when it was written last, and much of the zone fails beside it; it is tried again later"))
+		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "it failed when it was written last, and much of the zone fails beside it; it is tried again later"))
 		return nil
 	}
 	method, path, body := http.MethodDelete, i.path, []byte(nil)
@@ -298,41 +299,41 @@ func (w *writer) write(ctx context.Context, i item) error {
 			return err
 		}
 	}
-	got, err := w.call(ctx, method, path, body)
+	got, err := w.callServer(ctx, method, path, body)
 	var failure *delivery.Error
 	switch {
 	case err == nil:
-		_, spoken, failure := got.respond()
-		return w.settle(ctx, i, failure, spoken)
+		_, spoken, failure := got.readResponse()
+		return w.recordOutcome(ctx, i, failure, spoken)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
 		// Connected to, and then silent: that may be the record's doing.
 		w.silent++
-		return w.settle(ctx, i, failure, true)
+		return w.recordOutcome(ctx, i, failure, true)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:
-		return w.settle(ctx, i, failure, false)
+		return w.recordOutcome(ctx, i, failure, false)
 	}
 	return err
 }
 
-// settle takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the answer was
-// one of the protocol, or there was none.
-func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
+// recordOutcome takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the
+// answer was one of the protocol, or there was none.
+func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
-		w.provider.putBehind(w.plan.Zone, i.key, false)
+		w.provider.markBehind(w.plan.Zone, i.key, false)
 		w.helped = w.helped || len(w.refused) > 0
 		return nil
-	case i.request.Operation == protocol.Delete && failure.Permanent && (apexNS(w.plan.Zone, i.key) || w.settled[i.key]):
+	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
 		// The zone stays at the provider, and so do the name servers that it cannot be without.
 		w.streak = 0
 		return nil
-	case ofClass(failure):
+	case concernsClass(failure):
 		return failure
 	}
 	// What has no code of the protocol may come from something in between that looks at what a record says.
 	strange := failure.WholeClass || !spoken && !failure.Permanent
-	if strange && w.streak == 0 && !w.healthy(ctx) {
+	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
 		return failure
 	}
 	ofServer := failure
@@ -342,8 +343,8 @@ func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, sp
 			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, while the server says that it is healthy; see whether something before the server refuses what the record says", failure.Code),
 		}
 	}
-	w.fail(i.key, failure)
-	w.provider.putBehind(w.plan.Zone, i.key, true)
+	w.failRRset(i.key, failure)
+	w.provider.markBehind(w.plan.Zone, i.key, true)
 	if failure.Permanent {
 		w.refused = append(w.refused, i)
 	}
@@ -358,10 +359,10 @@ func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, sp
 	w.streak++
 	w.failed++
 	exhausted := w.silent >= maxSilent || w.last && w.failed >= maxFailed
-	if w.streak < patience && !exhausted {
+	if w.streak < maxStreak && !exhausted {
 		return nil
 	}
-	if !w.healthy(ctx) {
+	if !w.isServerHealthy(ctx) {
 		return ofServer
 	}
 	w.streak = 0
@@ -379,22 +380,22 @@ func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, sp
 	return nil
 }
 
-func (w *writer) call(ctx context.Context, method, path string, body []byte) (answer, error) {
+func (w *writer) callServer(ctx context.Context, method, path string, body []byte) (answer, error) {
 	began := time.Now()
-	got, err := w.provider.call(ctx, w.timeout, w.fence, method, path, body)
+	got, err := w.provider.callServer(ctx, w.timeout, w.fence, method, path, body)
 	if err == nil {
 		w.slowest = max(w.slowest, time.Since(began))
 	}
 	return got, err
 }
 
-// ofClass: it concerns every zone of the class, whatever was asked.
-func ofClass(failure *delivery.Error) bool {
-	return failure.WholeClass && (known(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
+// concernsClass: it concerns every zone of the class, whatever was asked.
+func concernsClass(failure *delivery.Error) bool {
+	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }
 
-// healthy: GET /health says that failures are those of RRsets and not the server's.
-func (w *writer) healthy(ctx context.Context) bool {
-	_, err := w.provider.ask(ctx, w.plan.CallTimeout)
+// isServerHealthy: GET /health says that failures are those of RRsets and not the server's.
+func (w *writer) isServerHealthy(ctx context.Context) bool {
+	_, err := w.provider.askHealth(ctx, w.plan.CallTimeout)
 	return err == nil
 }

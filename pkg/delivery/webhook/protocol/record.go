@@ -138,7 +138,7 @@ func Exact(set RRset) bool {
 		return true
 	}
 	for _, data := range set.Data {
-		if text, err := unquote(data); err != nil || quote(text) != data {
+		if text, err := unquoteStrings(data); err != nil || quoteStrings(text) != data {
 			return false
 		}
 	}
@@ -159,7 +159,7 @@ func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
 	numbers := 0
 	switch t {
 	case rdata.TXT:
-		text, err := unquote(data)
+		text, err := unquoteStrings(data)
 		return text, nil, err
 	case rdata.NS, rdata.CNAME, rdata.PTR, rdata.DNAME:
 	case rdata.MX:
@@ -202,8 +202,8 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// unquote joins the quoted strings of a TXT value.
-func unquote(data string) (string, error) {
+// unquoteStrings joins the quoted strings of a TXT value.
+func unquoteStrings(data string) (string, error) {
 	var text []byte
 	quoted := false
 	for i := 0; i < len(data); i++ {
@@ -233,8 +233,8 @@ func unquote(data string) (string, error) {
 	return string(text), nil
 }
 
-// quote is the inverse of unquote; strings are as long as they may be.
-func quote(text string) string {
+// quoteStrings is the inverse of unquote; strings are as long as they may be.
+func quoteStrings(text string) string {
 	var data strings.Builder
 	for first := true; first || text != ""; first = false {
 		if !first {
@@ -344,7 +344,7 @@ func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) 
 	text := value
 	switch t {
 	case rdata.TXT:
-		data, err := rdata.FromRR(t, quote(value), zone)
+		data, err := rdata.FromRR(t, quoteStrings(value), zone)
 		if err != nil {
 			return "", Refuse(CodeInvalidValue, "value: %v", err)
 		}
