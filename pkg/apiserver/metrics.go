@@ -6,14 +6,18 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -109,6 +113,26 @@ func (f *figures) CollectWithStability(found chan<- metrics.Metric) {
 			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
 		}
 	}
+}
+
+// Metrics is the registry that /metrics shows beside upstream's.
+func (s *Server) Metrics() metrics.KubeRegistry { return s.registry }
+
+// serveMetrics shows a server's own metrics beside upstream's, of which there is one registry for the process. With
+// profiling a DELETE resets both, as it does upstream.
+func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
+	const path = "/metrics"
+	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own}, metrics.HandlerOpts{ProcessStartTime: legacyregistry.GetProcessStart()})
+	reset := legacyregistry.HandlerWithReset()
+	paths.Unregister(path)
+	paths.HandleFunc(path, func(w http.ResponseWriter, request *http.Request) {
+		if profiling && request.Method == http.MethodDelete {
+			own.Reset()
+			reset.ServeHTTP(w, request)
+			return
+		}
+		both.ServeHTTP(w, request)
+	})
 }
 
 // measure asks etcd until ctx ends.

@@ -30,8 +30,7 @@ import (
 	kubeclient "k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/component-base/metrics/legacyregistry"
-	"k8s.io/klog/v2"
+	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -90,6 +89,7 @@ type Server struct {
 		Stop()
 	}
 	keeper    *maintenance.Keeper
+	registry  metrics.KubeRegistry
 	feed      *feed
 	figures   *figures
 	classes   *classes
@@ -143,7 +143,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	s := &Server{loopback: config.LoopbackClientConfig, classes: newClasses()}
+	s := &Server{loopback: config.LoopbackClientConfig, classes: newClasses(), registry: metrics.NewKubeRegistry()}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -202,26 +202,19 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
-	for _, metric := range s.keeper.Metrics() {
-		// What /metrics shows is one for the process: where two servers are in it, the second's are not shown.
-		if err := legacyregistry.Register(metric); err != nil {
-			klog.V(4).Infof("a metric of etcd is not shown: %v", err)
-		}
-	}
-	if err := errors.Join(legacyregistry.Register(s.figures.writes), legacyregistry.CustomRegister(s.figures)); err != nil {
-		klog.V(4).Infof("metrics of this server are not shown: %v", err)
-	}
+	s.registry.MustRegister(append(s.keeper.Metrics(), s.figures.writes)...)
+	s.registry.CustomMustRegister(s.figures)
 	if s.budgets != nil {
 		refused, figures := s.budgets.Metrics()
-		if err := errors.Join(legacyregistry.Register(refused), legacyregistry.CustomRegister(figures)); err != nil {
-			klog.V(4).Infof("metrics of budgets are not shown: %v", err)
-		}
+		s.registry.MustRegister(refused)
+		s.registry.CustomMustRegister(figures)
 	}
 	items := keepItems(&config.Config)
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
 	s.generic.ShutdownTimeout = drainTimeout
+	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
 	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, of.plain)}
 	return s.install(registry, options, of, items)

@@ -101,13 +101,13 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	ours := externalversions.NewSharedInformerFactory(client, 0)
 	theirs := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
-	set, measured := zoneview.NewSet(zoneview.Within(memory.Total())), class.NewMetrics()
+	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
 		Providers: delivering.Sources{Members: members, Views: set, Client: client}.Providers(),
 		Secrets:   delivering.ClusterSecrets{Client: w.cluster.CoreV1()}, Namespaces: theirs.Core().V1().Namespaces(),
-		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Metrics: measured, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
+		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Metrics: class.NewMetrics(w.Metrics), Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// Who led before let go of the Lease when nothing was under way, or has not renewed it for longer than a call
 		// takes.
 		Alone: true, Lease: c.LeaseDuration, HealthInterval: c.HealthCheckInterval, Backoff: c.Backoff(),
@@ -122,8 +122,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	w.Informers = []process.Informers{ours, theirs}
 	// Whose name is taken in a class is not known before.
 	w.Beside, w.Known = []func(context.Context){members.Run}, members.WaitForSync
-	w.Figures.MustRegister(append(w.Feed.Metrics(), measured.Registerables()...)...)
-	w.Figures.CustomMustRegister(measured)
+	w.Metrics.MustRegister(w.Feed.Metrics()...)
 	return w, nil
 }
 

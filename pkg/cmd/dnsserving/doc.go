@@ -8,7 +8,7 @@
 //
 //  1. All that is wrong with the flags is said at once, each by its name.
 //  2. Nobody may transfer a zone, and no view is served, that no flag and no default names.
-//  3. Metrics have no name of a zone or address of a peer in them, and counters never go back while the process runs.
+//  3. Metrics have no name of a zone or address of a peer in them, and counters never go back.
 //
 // It does not know where zones come from.
 //

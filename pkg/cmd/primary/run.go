@@ -74,10 +74,8 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	measured := dnsserving.NewMetrics()
-	defer measured.Follow(dns)()
-	p.Figures.MustRegister(p.Feed.Metrics()...)
-	p.Figures.CustomMustRegister(measured)
+	dnsserving.NewMetrics(p.Metrics, dns)
+	p.Metrics.MustRegister(p.Feed.Metrics()...)
 	p.Informers = []process.Informers{informers}
 	p.Beside, p.Known = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
 	// serving is true while questions are answered.

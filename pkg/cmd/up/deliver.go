@@ -14,12 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
-	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
@@ -47,7 +45,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
-		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Providers(), Secrets: secrets, Metrics: figures(),
+		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Providers(), Secrets: secrets, Metrics: class.NewMetrics(server.Metrics()),
 		// Nobody else has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
@@ -79,21 +77,6 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	})
 	return all.during(ctx, classes.WaitForSync)
 }
-
-// figures are served by the API server, whose registry is one for the process: two servers in one (tests) share them.
-var figures = sync.OnceValue(func() *class.Metrics {
-	measured := class.NewMetrics()
-	legacyregistry.MustRegister(measured.Registerables()...)
-	legacyregistry.CustomMustRegister(measured)
-	return measured
-})
-
-// dnsFigures are those of the primary, likewise.
-var dnsFigures = sync.OnceValue(func() *dnsserving.Metrics {
-	measured := dnsserving.NewMetrics()
-	legacyregistry.CustomMustRegister(measured)
-	return measured
-})
 
 func clientFor(kubeconfig, agent string) (*rest.Config, error) {
 	text, err := os.ReadFile(kubeconfig)

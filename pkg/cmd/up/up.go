@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
@@ -107,10 +108,8 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 	if err := all.during(ctx, server.WaitForViews); err != nil {
 		return err
 	}
-	all.start(ctx, "dns", func(ctx context.Context) error {
-		defer dnsFigures().Follow(dns)()
-		return dns.Run(ctx)
-	})
+	dnsserving.NewMetrics(server.Metrics(), dns)
+	all.start(ctx, "dns", dns.Run)
 	all.start(ctx, "api", server.Run)
 	if err := all.during(ctx, server.WaitForAPI); err != nil {
 		return err

@@ -68,7 +68,7 @@ type Config struct {
 	Namespaces coreinformers.NamespaceInformer
 	// Events takes what people should see beside status. Nil: it is logged.
 	Events events.EventRecorder
-	// Metrics counts; nil: nothing does.
+	// Metrics of this controller alone; nil: nothing is counted.
 	Metrics *Metrics
 	Logger  *slog.Logger
 	// Alone: who delivered before has ended, or has not led for as long as a call takes (delivery.Config).

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -51,6 +52,9 @@ func New(config Config) (*Controller, error) {
 	if config.Events == nil {
 		config.Events = logged{}
 	}
+	if config.Metrics == nil {
+		config.Metrics = NewMetrics(metrics.NewKubeRegistry())
+	}
 	index, err := newIndex(&config)
 	if err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
@@ -72,14 +76,10 @@ func New(config Config) (*Controller, error) {
 		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes, records: c.records,
 		uids: map[cache.ObjectName]string{}, told: map[string]delivery.Zone{}, written: map[types.UID]written{}, asked: map[types.UID]sighting{},
 	}
-	var counting delivery.Metrics
-	if config.Metrics != nil {
-		counting = config.Metrics
-	}
 	past := history{config.Client, index}
 	c.loop, err = delivery.New(delivery.Config{
 		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,
-		Metrics: counting, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: v1alpha1.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
+		Metrics: config.Metrics, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: v1alpha1.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	if err != nil {
 		return nil, err
@@ -120,9 +120,7 @@ func watchInformer[T any](c *Controller, in cache.SharedIndexInformer, changed f
 
 // Run delivers until ctx ends, and returns when nothing of it is under way.
 func (c *Controller) Run(ctx context.Context) error {
-	if c.config.Metrics != nil {
-		defer c.config.Metrics.follow(c, c.loop.Status)()
-	}
+	defer c.config.Metrics.followStatus(c.loop.Status)()
 	var running sync.WaitGroup
 	defer c.classes.checks.Wait()
 	defer running.Wait()

@@ -4,7 +4,7 @@
 package class
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/component-base/metrics"
@@ -12,12 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Metrics are those of the deliveries of one process; none has a label for a zone or a Record.
+// Metrics are those of the deliveries of one controller; none has a label for a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
-	mu sync.Mutex
-	// status is asked when they are read, of each controller that runs.
-	status map[*Controller]func() []delivery.ClassStatus
+	// status says how the classes are while the controller runs; nil before and after.
+	status atomic.Pointer[func() []delivery.ClassStatus]
 
 	calls, serials, drifted, fenced, takeovers *metrics.CounterVec
 	duration, lag                              *metrics.HistogramVec
@@ -54,8 +53,8 @@ func gauge(name, help string) *metrics.Desc {
 	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
 }
 
-// NewMetrics makes metrics that are not registered.
-func NewMetrics() *Metrics {
+// NewMetrics makes the metrics of one controller and registers them.
+func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
 		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.BETA}, labels)
 	}
@@ -63,8 +62,7 @@ func NewMetrics() *Metrics {
 		return metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.BETA,
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
 	}
-	return &Metrics{
-		status:    map[*Controller]func() []delivery.ClassStatus{},
+	m := &Metrics{
 		calls:     counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
 		duration:  histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
 		serials:   counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
@@ -73,11 +71,9 @@ func NewMetrics() *Metrics {
 		fenced:    counter("fenced_total", "Deliveries given up because another worker had the zone.", "class"),
 		takeovers: counter("takeovers_total", "Deliveries taken over from another worker.", "class"),
 	}
-}
-
-// Registerables are to be registered by whoever serves them, and Metrics itself as a custom collector.
-func (m *Metrics) Registerables() []metrics.Registerable {
-	return []metrics.Registerable{m.calls, m.duration, m.serials, m.lag, m.drifted, m.fenced, m.takeovers}
+	registry.MustRegister(m.calls, m.duration, m.serials, m.lag, m.drifted, m.fenced, m.takeovers)
+	registry.CustomMustRegister(m)
+	return m
 }
 
 // DescribeWithStability implements metrics.StableCollector.
@@ -89,36 +85,21 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector: what is asked for is how it is now.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	m.mu.Lock()
-	var ask []func() []delivery.ClassStatus
-	for _, status := range m.status {
-		ask = append(ask, status)
+	status, now := m.status.Load(), time.Now()
+	if status == nil {
+		return
 	}
-	m.mu.Unlock()
-	seen, now := map[string]bool{}, time.Now()
-	for _, status := range ask {
-		for _, class := range status() {
-			if seen[class.Name] {
-				continue // a registry refuses a metric that comes twice
-			}
-			seen[class.Name] = true
-			for _, one := range gauges {
-				found <- metrics.NewLazyConstMetric(one.desc, metrics.GaugeValue, one.of(class, now), class.Name)
-			}
+	for _, class := range (*status)() {
+		for _, one := range gauges {
+			found <- metrics.NewLazyConstMetric(one.desc, metrics.GaugeValue, one.of(class, now), class.Name)
 		}
 	}
 }
 
-// follow has what a controller says of its classes read until the returned function is called.
-func (m *Metrics) follow(c *Controller, status func() []delivery.ClassStatus) func() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.status[c] = status
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.status, c)
-	}
+// followStatus has status asked until the returned function is called.
+func (m *Metrics) followStatus(status func() []delivery.ClassStatus) (end func()) {
+	m.status.Store(&status)
+	return func() { m.status.Store(nil) }
 }
 
 // Called counts one call.
