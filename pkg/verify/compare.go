@@ -169,8 +169,8 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest is the zone as it is at a primary of somebody else, which takes updates (RFC 2136): the SOA, its serial, the
-// name servers at the apex and what signs the zone are that one's own, and no difference.
+// Guest is the zone as it is at a primary of another party, which takes updates (RFC 2136): the SOA, its serial, the
+// name servers at the apex and the signatures of the zone are that party's, and no difference.
 func (z *Zone) Guest() *Zone {
 	guest := *z
 	guest.guest, guest.sets = true, maps.Clone(z.sets)
@@ -179,8 +179,8 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// isHosts: what is there beside the zone's RRsets is the business of the primary at which it is a guest.
-func isHosts(k key, apex name.Name) bool {
+// isOwnOfHost says whether an RRset beside the zone's is the own data of the primary at which the zone is a guest.
+func isOwnOfHost(k key, apex name.Name) bool {
 	switch k.t {
 	case rdata.RRSIG, rdata.NSEC, rdata.NSEC3, rdata.NSEC3PARAM:
 		return true
@@ -236,7 +236,7 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(got.sets), compareKeys) {
-		if z.guest && isHosts(k, z.FQDN) {
+		if z.guest && isOwnOfHost(k, z.FQDN) {
 			continue
 		}
 		if _, ok := z.sets[k]; !ok {

@@ -59,7 +59,7 @@ func TestRead_refusesWhatIsNoZone(t *testing.T) {
 	}
 }
 
-// At a primary of somebody else the SOA, the NS at the apex and signatures are no difference, and everything else is: a
+// At a primary of another party the SOA, the NS at the apex and signatures are no difference, and everything else is: a
 // DNSKEY that the zone has itself, too.
 func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 	const dnskey = "example.org. 60 DNSKEY 256 3 13 AAAA\n"

@@ -28,7 +28,7 @@ const (
 	payload = 1232
 )
 
-// askEach is what the server answers for every RRset of the zone, its SOA first.
+// askEach asks the server for every RRset of the zone, its SOA first.
 func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) (*Zone, error) {
 	got := &Zone{FQDN: z.FQDN, sets: make(map[key]set)}
 	order := slices.SortedFunc(maps.Keys(z.sets), compareKeys)
@@ -51,8 +51,8 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer keeps the RRset asked for. What stands at or below a cut is not the server's to answer: it refers, and
-// the RRset is in the sections of a referral (RFC 1034 §4.3.2, 3b).
+// takeAnswer keeps the RRset that was asked for. The server does not answer for what stands at or below a cut: it
+// refers, and the RRset is in the sections of a referral (RFC 1034 §4.3.2, 3b).
 func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// byDelivery says that a line is what the controller found, and nobody was asked now.
+// byDelivery says that a line is what the controller found, and that no server was asked now.
 const byDelivery = "delivery"
 
 // addDelivered adds to what is asked the servers behind the zone's Deliveries: those that a row names, or the class,
@@ -129,7 +129,7 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 	return report
 }
 
-// sayOwed is what a Delivery says that the provider does not have, "" for nothing.
+// sayOwed says what a Delivery knows that the provider does not have, "" for nothing.
 func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:

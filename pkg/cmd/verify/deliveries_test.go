@@ -132,7 +132,7 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	})
 
 	tamper(t, updated.Addr.String())
-	tampered := a.until("what somebody changed at a server", func(err error, servers map[string]line) bool {
+	tampered := a.until("what was changed at a server by hand", func(err error, servers map[string]line) bool {
 		return err == verify.ErrDifferent && len(servers[updated.Addr.String()].Missing) == 1
 	})
 	if one := tampered[updated.Addr.String()]; one.Missing[0].Name != "alias.example.org." {
@@ -274,7 +274,7 @@ func tamper(t *testing.T, server string) {
 	}
 }
 
-// Each server is asked with the key that its class knows it by. These hand the zone to nobody else: without their
+// Each server is asked with the key that its class knows it by. These hand the zone to no other key: without their
 // keys they are asked for each RRset. No key is printed.
 func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	secrets := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// keyOf is the key by which a class knows one of its servers, as far as whoever asks may read it: a tenant may not,
-// and then the one of --tsig-key-file signs, if any. What a Secret holds goes nowhere else.
+// keyOf is the key by which a class knows one of its servers, where the user may read it. A tenant may not; then the
+// key of --tsig-key-file signs, if there is one. What a Secret holds goes nowhere else.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil
@@ -42,7 +42,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
-// addServer adds a server once for each key: one address may have views that are told apart by who signs.
+// addServer adds a server once for each key: one address may have views that are told apart by the key.
 func (r *run) addServer(one asked) {
 	for i, other := range r.servers {
 		if other.address != one.address {

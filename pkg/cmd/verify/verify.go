@@ -169,7 +169,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	return err
 }
 
-// parseAddress is HOST:PORT, with port 53 where none is given.
+// parseAddress reads HOST or HOST:PORT, with port 53 where none is given, and returns HOST:PORT.
 func parseAddress(text string) (string, error) {
 	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return net.JoinHostPort(at.String(), "53"), nil
@@ -205,7 +205,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	}
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
-		// Whoever may not read Deliveries, or has a server without them, still names servers.
+		// Without the right to read Deliveries, or at a server without them, servers are named by flags.
 		fmt.Fprintf(r.remarks, "what the zone is delivered to is not known: %v\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
@@ -242,7 +242,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// viewOf is the truth as a server should have it.
+// viewOf is the zone as a server should have it.
 func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 	if a.guest {
 		return truth.Guest()
@@ -258,7 +258,7 @@ type delivered struct {
 	why    string
 }
 
-// readDelivered is what is delivered of the zone now: what it contains, and while it is not settled what it had at
+// readDelivered reads what is delivered of the zone now: what it contains, and while it is not settled what it had at
 // settledSerial (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id, nil)
@@ -343,7 +343,7 @@ func (r *Result) printText(out io.Writer) error {
 	return err
 }
 
-// listFaults say what is wrong with one server.
+// listFaults says what is wrong with one server, in lines.
 func listFaults(r verify.Report) []string {
 	var lines []string
 	if r.Error != "" {

@@ -183,7 +183,7 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 		}
 	}
 
-	// Knot hands the zone to nobody without the key.
+	// Knot hands the zone out with the key alone.
 	s := a.result(verify.ErrDifferent, "--name-server", signed).Servers[0]
 	if s.State != "Differs" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
 		t.Errorf("by questions: %+v", s)

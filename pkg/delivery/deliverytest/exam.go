@@ -30,7 +30,7 @@ const (
 	foreignNS = "ns1.elsewhere.example."
 )
 
-// content of a zone: the apex NS that every one has, and sets.
+// content is a zone with its serial: the apex NS that every zone has, and sets.
 type content struct {
 	zone   name.Name
 	serial serial.Serial
@@ -70,7 +70,7 @@ func (c content) find(key delivery.RRsetKey) delivery.RRset {
 	return delivery.RRset{Name: key.Name, Type: key.Type}
 }
 
-// makePlan leads from before, nil for nothing, to after.
+// makePlan makes the plan that leads from before, nil for nothing, to after.
 func makePlan(before *content, after content) delivery.Plan {
 	p := delivery.Plan{
 		Zone: after.zone, UID: "uid-of-" + after.zone.String(), Serial: after.serial, Hash: fmt.Sprintf("%x", uint32(after.serial)),
@@ -94,7 +94,7 @@ func makePlan(before *content, after content) delivery.Plan {
 	return p
 }
 
-// makeHistory is what leads through the contents, one serial each.
+// makeHistory lists the steps that lead through the contents, one serial each.
 func makeHistory(contents ...content) []dns.Change {
 	steps := []dns.Change{}
 	entries := func(set delivery.RRset) (all []dns.Entry) {
@@ -121,7 +121,7 @@ func makeHistory(contents ...content) []dns.Change {
 	return steps
 }
 
-// markOwed says that what the plan changes may stand half written.
+// markOwed has the plan say that what it changes may stand half written.
 func markOwed(p *delivery.Plan) {
 	p.Uncertain, p.Owed = true, nil
 	for _, change := range p.Changes {
@@ -131,10 +131,10 @@ func markOwed(p *delivery.Plan) {
 
 func openFence(context.Context) error { return nil }
 
-// deliverPlan has a provider deliver until it confirms.
+// deliverPlan has a provider deliver a plan until it confirms.
 func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery.Report {
 	e.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
 	defer cancel()
 	for {
 		if e.Offer != nil {
@@ -149,7 +149,7 @@ func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery
 		}
 		select {
 		case <-ctx.Done():
-			e.Fatalf("Deliver %s at %d: %d is confirmed after %s: %+v", p.Zone, p.Serial, report.Confirmed, e.Patience, report.Servers)
+			e.Fatalf("Deliver %s at %d: %d is confirmed after %s: %+v", p.Zone, p.Serial, report.Confirmed, e.Timeout, report.Servers)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -187,7 +187,7 @@ func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	}
 }
 
-// writeCanonically is a set with its data in the spelling of rdata; names in it must be absolute.
+// writeCanonically writes the data of a set as rdata does. Names in it must be absolute.
 func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	data := make([]string, len(set.Data))
 	for i, text := range set.Data {

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Server is what stands behind Memory: zones, and a record of who wrote what. It outlives the providers that write to
+// Server is what stands behind Memory: zones, and a log of what was written. It outlives the providers that write to
 // it, and any number of them share it.
 type Server struct {
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ type Write struct {
 	Set delivery.RRset
 }
 
-// NewServer is an empty one.
+// NewServer makes an empty one.
 func NewServer() *Server { return &Server{zones: map[name.Name]*zoneData{}, calls: map[string]int{}} }
 
 func (s *Server) zone(n name.Name) *zoneData {
@@ -52,7 +52,7 @@ func (s *Server) zone(n name.Name) *zoneData {
 	return z
 }
 
-// Inspect is what stands in a zone, in canonical order.
+// Inspect lists what stands in a zone, in canonical order.
 func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb puts an RRset in place as somebody else would, or without Data takes it away.
+// Disturb puts an RRset in place as another client would, or without Data takes it away.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	z.sets[set.Key()] = set
 }
 
-// Adopt puts an RRset in place as somebody else would, at a server that does not know whose anything is.
+// Adopt puts an RRset in place as another client would at a server that keeps no owners.
 func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.Disturb(zone, set)
 	s.mu.Lock()
@@ -84,7 +84,7 @@ func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.zone(zone).ours[set.Key()] = true
 }
 
-// Writes are all changes so far.
+// Writes lists all changes so far.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ type Memory struct {
 	Fault func(ctx context.Context, at Point) error
 	// Refuse names RRsets that are refused for good or for now; nil refuses none.
 	Refuse func(set delivery.RRset) *delivery.Error
-	// Blind providers cannot list: Verify says so, and a whole zone is written without a look.
+	// Blind providers cannot list: Verify says so, and a whole zone is written without looking at what stands there.
 	Blind bool
 	// HidesFromList are RRsets that a list answer leaves out.
 	HidesFromList func(key delivery.RRsetKey) bool
@@ -143,7 +143,7 @@ func (m *Memory) Change(change func(*Memory)) {
 
 var _ delivery.Provider = (*Memory)(nil)
 
-// writeRRset is one call outside.
+// writeRRset makes one call outside.
 func (m *Memory) writeRRset(ctx context.Context, method string, plan delivery.Plan, fence delivery.Fence, set delivery.RRset) error {
 	if err := fence(ctx); err != nil {
 		return err

@@ -29,7 +29,7 @@ type Subject struct {
 	// Inspect is what the server has in a zone, absolute presentation form, with or without the SOA, read by another
 	// way than the provider's own.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb puts an RRset in place as somebody else would, and without Data takes it away; nil where nobody else can.
+	// Disturb puts an RRset in place as another client would, and without Data takes it away; nil where none can.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
 	// Offer is called before each Deliver with its plan, for a provider that takes content from elsewhere; else nil.
 	Offer func(t *testing.T, plan delivery.Plan)
@@ -39,14 +39,14 @@ type Subject struct {
 	Unsupported func(set delivery.RRset) bool
 	// Keeps: what others have in the place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
 	Keeps bool
-	// Patience is how long servers may take to follow. 0: 20 s.
-	Patience time.Duration
+	// Timeout is how long servers may take to follow. 0: 20 s.
+	Timeout time.Duration
 }
 
 // Run examines a provider. Each part is a subtest of its own.
 func Run(t *testing.T, subject Subject) {
-	if subject.Patience == 0 {
-		subject.Patience = 20 * time.Second
+	if subject.Timeout == 0 {
+		subject.Timeout = 20 * time.Second
 	}
 	for _, part := range []struct {
 		name string
@@ -108,7 +108,8 @@ func examineLifecycle(e *exam) {
 	e.expectContent(fourth, more)
 }
 
-// examineValues is attack 26 too: names and values that end a line, a string, a path or a document, byte by byte.
+// examineValues also covers attack 26: names and values that end a line, a string, a path or a document, octet by
+// octet.
 func examineValues(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
@@ -186,7 +187,8 @@ func examineWholeZone(e *exam) {
 	e.expectContent(second)
 }
 
-// examineForgotten: an RRset that went and that the plan no longer knows stays, and the report says so (S8.2).
+// examineForgotten: an RRset that was removed and that the plan does not name any more stays, and the report says so
+// (S8.2).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.set(zone, "old", rdata.A, "192.0.2.2")
@@ -233,7 +235,7 @@ func examineWithdraw(e *exam) {
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
 	markOwed(&p)
 	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // twice is no error
-		ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
 		if _, err := provider.Withdraw(ctx, p, openFence); err != nil {
 			e.Fatalf("Withdraw: %v", err)
 		}
@@ -251,7 +253,7 @@ func examineWithdraw(e *exam) {
 
 func examineForeign(e *exam) {
 	if e.Disturb == nil {
-		e.Skip("nobody else can write there")
+		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
 	theirs := []delivery.RRset{e.set(zone, "theirs", rdata.A, "198.51.100.1"), e.set(zone, "www", rdata.TXT, `"theirs"`)}
@@ -289,7 +291,7 @@ func examineForeign(e *exam) {
 
 func examineDrift(e *exam) {
 	if e.Disturb == nil {
-		e.Skip("nobody else can write there")
+		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
 	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
@@ -324,7 +326,7 @@ func examineDrift(e *exam) {
 	e.expectContent(want)
 }
 
-// expectConflict fails the test unless these RRsets, and no others, are set aside as somebody else's.
+// expectConflict fails the test unless these RRsets, and no others, are set aside as foreign.
 func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey) {
 	e.Helper()
 	var failed []delivery.RRsetKey
@@ -341,11 +343,11 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// examineTaken has somebody else at names before the zone gets there. Where that stays, the answer is the same after
-// each restart, the zone goes with all but that, and the RRset follows when the other one leaves.
+// examineTaken has foreign data at names before the zone gets there. Where it stays, the answer is the same after each
+// restart, the zone is withdrawn without it, and the RRset is delivered when it is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
-		e.Skip("nobody else can write there")
+		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
 	theirs, overlap := e.set(zone, "www", rdata.A, "198.51.100.1"), e.set(zone, "mail", rdata.A, "192.0.2.2", "198.51.100.2")
@@ -565,7 +567,7 @@ func examineConcurrent(e *exam) {
 	}
 	for i, c := range contents {
 		running.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+			ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
 			defer cancel()
 			for {
 				report, err := e.provider.Deliver(ctx, makePlan(nil, c), openFence)
@@ -587,7 +589,7 @@ func examineConcurrent(e *exam) {
 }
 
 func examineHealth(e *exam) {
-	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
 	defer cancel()
 	if err := e.provider.Health(ctx); err != nil && !errors.Is(err, delivery.ErrNotProven) {
 		e.Errorf("Health: %v", err)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// patience bounds one connection attempt: what takes longer is no server to wait for.
-const patience = 10 * time.Second
+// dialTimeout bounds one connection attempt.
+const dialTimeout = 10 * time.Second
 
-// LocalAddressError: a name or an address of a class leads to where only the class's own leave leads.
+// LocalAddressError: a name or an address of a class leads to an address that needs the class's allowLocalAddresses.
 type LocalAddressError struct {
 	Address netip.Addr
 	// Kind is "a loopback", "a link-local", "a metadata" and the like, for a sentence.
@@ -28,10 +28,11 @@ func (e *LocalAddressError) Error() string {
 
 // New is a dialer for TCP and UDP. With allowLocal it connects anywhere.
 func New(allowLocal bool) *net.Dialer {
-	dialer := &net.Dialer{Timeout: patience, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
 		// Control is called with the address that the kernel is about to be given, after the resolver and for each of
-		// its answers: the one place that a decimal address, a rebinding name and an alias of localhost cannot pass.
+		// its answers: here a decimal address, a name that changes and an alias of localhost are all what they
+		// resolve to.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -57,7 +58,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// amazon has those of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and whatever comes.
+// amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and those to come.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
 // carriers are IPv6 networks whose addresses stand for an IPv4 address, and the places of its octets in the 16. One
@@ -121,8 +122,7 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// carriedKind is kindOf for an address that another one carries. Zeros are what stands at the other places of a
-// network with several.
+// carriedKind is kindOf for an address that another one carries. Of a network with several places the others are zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

@@ -54,7 +54,7 @@ func hostile(t *testing.T, s server, lines ...string) string {
 }
 
 // Attacks 39 and 56: what the primary says that it has is compared and never applied. A zone that seems empty or
-// somebody else's loses nothing, names outside of it are nobody's here, and a part of a zone is none.
+// another party's loses nothing, names outside of it belong to no zone here, and a part of a zone is none.
 func TestAttack39_56_aHostilePrimary(t *testing.T) {
 	const soa = "example.org. 300 IN SOA ns.example.org. host.example.org. 9 3600 600 86400 300"
 	servers(t, zoneText, func(t *testing.T, s server) {
@@ -75,10 +75,10 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 			t.Errorf("a zone that seems empty: %v", err)
 		}
 		s.has(t, stands...)
-		// Somebody else's, and names of no zone of ours.
+		// Another party's, and names of no zone of ours.
 		report := deliver(t, told(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2", "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.plan(2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
-			t.Errorf("a zone that seems somebody else's: %q", got)
+			t.Errorf("a zone that seems another party's: %q", got)
 		}
 		drift, err := told(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).Verify(t.Context(), first.plan(2))
 		if err != nil || len(drift.Foreign) != 1 || drift.Foreign[0].Name.String() != "other.example.org." || len(drift.Missing) != 2 {

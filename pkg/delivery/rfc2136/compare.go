@@ -24,7 +24,7 @@ import (
 // maxTheirs bounds the conflicts of one zone that are remembered.
 const maxTheirs = 256
 
-// maxTransfer bounds what a server may have us hold, in octets on the wire: some four million records.
+// maxTransfer bounds what is held in memory of one transfer, in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
 // contents are the RRsets of a zone as the server has it, and which types each name has.
@@ -33,7 +33,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone fetches the zone. Records whose owner could be none of ours are left out; so is what a server that signs
+// fetchZone transfers the zone. It leaves out records that cannot belong to the zone, and those that a signing server
 // makes by itself.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
@@ -87,7 +87,7 @@ func same(a, b delivery.RRset) bool {
 	return sameData(a, b) && (a.TTL == b.TTL || len(a.Data) == 0)
 }
 
-// without is a with the data of b taken out.
+// without is a less the data of b.
 func without(a, b delivery.RRset) delivery.RRset {
 	gone := map[string]bool{}
 	for _, data := range b.Data {
@@ -97,7 +97,7 @@ func without(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
-// findDifferences is what lies between the server's zone and the plan's, of which no history is known.
+// findDifferences lists what differs between the server's zone and the plan's when no history of it is known.
 func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
@@ -114,7 +114,7 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	return w.dropAliasConflicts(changes, held)
 }
 
-// findRemovals is what of the plan stands at the server, as changes that remove it.
+// findRemovals lists what of the plan stands at the server, as changes that remove it.
 func (w *work) findRemovals(held contents) []delivery.Change {
 	changes := []delivery.Change{}
 	seen := map[delivery.RRsetKey]bool{}
@@ -138,7 +138,8 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 	return changes
 }
 
-// compareZone compares. RRsets of ours that somebody else has in our place are Differing: the zone is not there.
+// compareZone compares. An RRset of ours in whose place foreign data stands is Differing: the server does not have the
+// zone's.
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 	left := maps.Clone(held.sets)
@@ -162,7 +163,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges says what is left to do of changes that the server would not take as they were, now that its zone is
+// reviseChanges says what is left to do of changes that the server did not take as they were, now that its zone is
 // known. Their Before is what the server has.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
@@ -172,7 +173,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 		switch {
 		case same(is, change.After):
 		case len(change.After.Data) == 0:
-			// What we put goes, what somebody added stays.
+			// What we put there goes, what another client added stays.
 			if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
@@ -185,8 +186,9 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// setKnownConflictsAside takes out the changes in whose place others have what they had when it was last looked at,
-// and judges them by that: else a zone with one conflict would be transferred with each of its changes.
+// setKnownConflictsAside sets aside the changes in whose place the foreign data of the last comparison still stands.
+// One message of prerequisites asks for all of it; without that, a zone with one conflict would be transferred with
+// each of its changes. It returns the other changes.
 func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -229,8 +231,8 @@ func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Ch
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace: what the server has in the place of a change is ours, or the class lets it be replaced. It is ours where
-// the zone had it at a serial of which something may stand there; so the answer is the same after a restart.
+// mayReplace says whether what the server has in the place of a change is ours, or the class lets it be replaced. It is
+// ours where the zone had it at a serial of which something may stand there, so the answer is the same after a restart.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -244,8 +246,9 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
 }
 
-// subtractOurs is what is left of an RRset of the server when what we put there is gone. Where it was refused, or is
-// half written, it is one of ours or not; of any other, which others may have added to, our records go.
+// subtractOurs is what is left of an RRset of the server when what we put there is gone. An RRset that was refused, or
+// is half written, is either one of our versions or foreign. From any other, to which other clients may have added
+// records, our records go.
 func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -263,12 +266,13 @@ func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.
 	return is
 }
 
-// owed: it was refused, or may stand half written. All may be where more are than are remembered.
+// owed says whether the RRset was refused or may stand half written. Where more are owed than are remembered, each of
+// them may be.
 func (w *work) owed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
 }
 
-// listVersions are what the zone had, as far as something of it may stand at the server.
+// listVersions lists what the zone had in the place of a change, as far as some of it may stand at the server.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {
@@ -307,7 +311,7 @@ type step struct {
 	added, removed []string
 }
 
-// findStep finds the last one of an entry's RRset, which is of the change at, or begins it.
+// findStep finds the step of the change at number at for the RRset of an entry, or begins it.
 func (w *work) findStep(at int, entry dns.Entry) *step {
 	key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	steps := w.steps[key]
@@ -318,8 +322,8 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts sets aside what a server would pass over without a word (RFC 2136 §3.4.2.2): a CNAME beside
-// other data, other data beside a CNAME.
+// dropAliasConflicts sets aside what a server would ignore without an error (RFC 2136 §3.4.2.2): a CNAME beside other
+// data, other data beside a CNAME.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {
@@ -345,7 +349,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 	})
 }
 
-// listFailures are those set aside, in canonical order.
+// listFailures lists what was set aside, in canonical order.
 func (w *work) listFailures() []delivery.Failure {
 	out := make([]delivery.Failure, 0, len(w.failed))
 	for key, err := range w.failed {

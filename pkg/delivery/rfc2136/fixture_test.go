@@ -109,7 +109,7 @@ func (s server) serial(t *testing.T) string {
 	return ""
 }
 
-// foreign is somebody else who updates.
+// foreign is another client that updates.
 func (s server) foreign(t *testing.T, commands ...string) {
 	t.Helper()
 	script := "zone example.org.\nupdate " + strings.Join(commands, "\nupdate ") + "\nsend\n"

@@ -40,11 +40,11 @@ type Provider struct {
 	config Config
 
 	mu sync.Mutex
-	// theirs is what others had in the place of a zone's RRsets when it was last looked at, by the UID of the zone. It
+	// theirs is the foreign data in the place of a zone's RRsets at the last comparison, by the UID of the zone. It
 	// saves transfers, and no verdict rests on it.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
 	// refuses are RRsets that the server refused alone, by the UID of the zone, each with how many it had refused
-	// until then: they go out behind the others, the one first that was refused longest ago. No verdict rests on it.
+	// until then. They go out behind the others, the one first that was refused longest ago. No verdict rests on it.
 	refuses  map[string]map[delivery.RRsetKey]uint64
 	refusals uint64
 	// last is the zone that was delivered last.
@@ -53,7 +53,7 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// callTimeout bounds a call: a server of DNS that takes longer is not there.
+// callTimeout bounds a call. A DNS server that takes longer counts as unreachable.
 const callTimeout = 10 * time.Second
 
 // New checks the configuration; its error is a *delivery.Error. It connects to nothing.
@@ -119,7 +119,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// Withdraw removes, of the RRsets of the zone, the records that are the zone's; what stands half written goes whole.
+// Withdraw removes, of the RRsets of the zone, the records that are the zone's. What stands half written goes whole.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -140,8 +140,8 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// explainMissingZone asks the server that takes the updates, where another one that hands the zone out does not have
-// it: what is to be withdrawn stands at the first.
+// explainMissingZone is for a withdrawal where the server that hands the zone out does not have it. Where another
+// server takes the updates it asks that one, at which the data stands.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -171,9 +171,9 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// Health asks for the SOA of the zone that was delivered last, before the first one for the root's. An answer that
-// the key vouches for says that the server lets us in, whatever it has; some servers refuse a zone that they do not
-// have without looking at the key.
+// Health asks for the SOA of the zone that was delivered last, and for that of the root before the first one. A signed
+// answer proves that the server accepts the key, whatever it has. Some servers refuse a zone that they do not have
+// without looking at the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -199,7 +199,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// isBrokenRcode: no server that works answers a question for a SOA so.
+// isBrokenRcode says that no working server answers a question for a SOA so.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
@@ -244,7 +244,7 @@ func (w *work) end() {
 	}
 }
 
-// askServer asks the server one thing within the time of a call. The error is a *delivery.Error.
+// askServer sends one message within the time of a call and returns the answer. The error is a *delivery.Error.
 func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()
@@ -270,12 +270,13 @@ func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, er
 	return answer, nil
 }
 
-// isServerOwned says that an RRset is the server's business: the SOA is made by it, the apex NS say who serves there.
+// isServerOwned says that an RRset is the server's own: it makes the SOA, and the apex NS name the servers that serve
+// there.
 func (w *work) isServerOwned(key delivery.RRsetKey) bool {
 	return key.Type == rdata.SOA || key.Type == rdata.NS && key.Name == w.plan.Zone
 }
 
-// dropServerOwned are the changes that are not the server's business.
+// dropServerOwned leaves out the changes of RRsets that are the server's own.
 func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
 	var out []delivery.Change
 	for _, change := range changes {
@@ -290,7 +291,7 @@ func (w *work) setAside(key delivery.RRsetKey, err *delivery.Error) {
 	w.failed[key] = err
 }
 
-// setAsideConflict sets an RRset aside for what others have at its name.
+// setAsideConflict sets an RRset aside because of the foreign data at its name.
 func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
 	w.theirs[key] = theirs
 	w.setAside(key, conflictWith(what))

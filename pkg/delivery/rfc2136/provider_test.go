@@ -104,7 +104,7 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		p := s.provider(t)
 		first := zone(t, "www 60 A 192.0.2.1", "gone 60 A 192.0.2.2", "alias 60 CNAME www")
 		second := zone(t, "www 60 A 192.0.2.3", "alias 90 CNAME www", "new 60 A 192.0.2.4")
-		fenced := errors.New("somebody else")
+		fenced := errors.New("another worker")
 		if report, err := p.Deliver(t.Context(), first.plan(1), func(context.Context) error { return fenced }); err != fenced || report.Confirmed != 0 {
 			t.Errorf("%+v, %v", report, err)
 		}
@@ -125,7 +125,7 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		}
 		want := []string{"www.example.org. 60 A 192.0.2.3", "alias.example.org. 90 CNAME www.example.org.", "new.example.org. 60 A 192.0.2.4"}
 		s.has(t, want...)
-		// What a drift check finds is repaired, and what somebody else wrote there as the class says.
+		// What a drift check finds is repaired, and what another client wrote there as the class says.
 		s.foreign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
 		drift, err := p.Verify(t.Context(), second.plan(3))
 		if err != nil || len(drift.Missing) != 1 || len(drift.Differing) != 1 {
@@ -167,7 +167,7 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 			}
 		}
 		at := p.config.TransferServer
-		p.config.TransferServer = "192.0.2.99:53" // nobody is there
+		p.config.TransferServer = "192.0.2.99:53" // no server is there
 		for range 2 {
 			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Errorf("set aside: %q", got)
@@ -494,7 +494,7 @@ func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 		}
 		for what, plan := range map[string]delivery.Plan{"update": zone(t, "www 60 A 192.0.2.1").since(nil, 1, 2), "transfer": zone(t).plan(2)} {
 			if what == "transfer" && c.config.Dial != nil && c.want == delivery.ReasonInvalidConfiguration {
-				continue // it hands the zone to anybody here
+				continue // it hands the zone to any client here
 			}
 			_, err = p.Deliver(t.Context(), plan, open)
 			var e *delivery.Error

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// explainRcode is what an rcode means that the key vouches for.
+// explainRcode says what an rcode of a verified answer means.
 func (w *work) explainRcode(rcode int) *delivery.Error {
 	var e *delivery.Error
 	switch rcode {
@@ -34,7 +34,7 @@ func (w *work) explainRcode(rcode int) *delivery.Error {
 	return e
 }
 
-// explainNoAnswer is what it means that there is no answer that the key vouches for.
+// explainNoAnswer says why there is no verified answer.
 func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) {

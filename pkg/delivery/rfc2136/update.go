@@ -23,14 +23,14 @@ const (
 	// maxUpdate is what the records of an update may take, in octets: the 64 KiB of a message less its header, its
 	// zone and the largest signature.
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
-	// maxReviews is how often a zone is read anew because it changes under our hands.
+	// maxReviews is how often a zone is transferred again because another client changes it meanwhile.
 	maxReviews = 3
-	// maxIsolating is how many updates of one delivery look for the records that the server refuses: so many for what
-	// it did not refuse before, and for what it did.
+	// maxIsolating is how many updates of one delivery search for the records that the server refuses: so many for what
+	// it did not refuse before, and as many for what it did.
 	maxIsolating = 64
-	// maxRefuses bounds what is remembered of one zone to go out last.
+	// maxRefuses bounds the RRsets of one zone that are remembered as refused.
 	maxRefuses = 4096
-	// soon is when it is looked further.
+	// soon is when the search goes on.
 	soon = 5 * time.Second
 )
 
@@ -39,7 +39,7 @@ type written struct {
 	delivery.Change
 	// blind: Before says nothing about what stands there, and it is ours whatever it is.
 	blind bool
-	// asks: whether a CNAME was taken is only known by asking for it.
+	// asks: whether the server took a CNAME is only known by asking for it.
 	asks                   bool
 	given, removals, comes []mdns.RR
 }
@@ -54,17 +54,17 @@ func (w written) octets() int {
 	return n
 }
 
-// write carries changes out in as few updates as hold them, those of one name in the same one. again says what is left
-// of changes that met another zone than they were made for.
+// write carries changes out in as few updates as hold them, with those of one name in one update. revise says what is
+// left of changes that met another zone than they were made for.
 type write struct {
 	*work
 	revise func(changes []delivery.Change, held contents) []delivery.Change
-	// isolated counts updates that look for refused records. held is the zone as it was when one of them was to go.
+	// isolated counts updates that search for refused records. held is the zone as it was when one of them was to go.
 	isolated int
 	held     *contents
 }
 
-// writeAll takes changes that were made from what the server has (seen) or from what we left there.
+// writeAll carries out changes. seen: they were made from what the server has, else from what we left there.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -74,7 +74,7 @@ func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bo
 	return nil
 }
 
-// divideIntoBatches encodes changes and divides them.
+// divideIntoBatches encodes changes and divides them among messages.
 func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]written {
 	byName := map[name.Name][]delivery.Change{}
 	var names []name.Name
@@ -151,18 +151,19 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind: what stands there is replaced without a look, as the class says, or goes, as far as nobody knows what it
-// was.
+// isBlind says that what stands there is replaced without looking at it, as the class says, or removed where no history
+// says what it was.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange makes the records of one change: what has to be there, what goes, what comes (RFC 2136 §2.4, §2.5).
+// encodeChange makes the records of one change: its prerequisites, what is deleted, what is added (RFC 2136 §2.4,
+// §2.5).
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
 		for _, text := range set.Data {
-			// The wire form in RFC 3597's clothes: no text of a user is read again on its way out.
+			// The wire form, written as an unknown type (RFC 3597): no text of a user is parsed again on its way out.
 			wire, err := rdata.Value{Type: set.Type, Text: text}.Pack(name.Name{})
 			if err != nil {
 				return delivery.Errorf(delivery.ReasonValidationFailed, "%s: %w", set.Key(), err)
@@ -201,7 +202,7 @@ func (w *written) encodeChange() *delivery.Error {
 	return err
 }
 
-// sendUpdate sends one update and sees to what the server says about it.
+// sendUpdate sends one update and handles the server's answer.
 func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) error {
 	if len(batch) == 0 {
 		return nil
@@ -210,9 +211,9 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own;
-	// Knot denies a name that the key may not update as it denies a key that it does not know. Anybody on the way can
-	// make such an answer, so it only has the batch tried in parts; an update without records decides.
+	// A server that cannot parse the message cannot verify it, and answers FORMERR without a signature of its own.
+	// Knot denies a name that the key may not update as it denies a key that it does not know. Any host on the way can
+	// forge such an answer, so it only has the batch tried in parts; an update without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
@@ -242,7 +243,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// newUpdate puts what goes before what comes: a CNAME takes the place of other data only when that is gone.
+// newUpdate puts what is deleted before what is added: a CNAME takes the place of other data only when that is gone.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -256,10 +257,10 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 	return m
 }
 
-// reviseBatch looks at the zone and goes on with what is left to do there.
+// reviseBatch transfers the zone and carries out what is left to do there.
 func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
-		return delivery.Errorf(delivery.ReasonServerError, "%s: somebody else keeps changing what this zone changes", w.work)
+		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; its log says which one", w.work)
 	}
 	held, err := w.fetchZone(ctx)
 	if err != nil {
@@ -272,7 +273,7 @@ func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) e
 	return w.writeAll(ctx, w.revise(changes, held), true, reviews+1)
 }
 
-// findMissedAliases returns the CNAMEs that the server passed over.
+// findMissedAliases returns the CNAMEs that the server ignored.
 func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]written, error) {
 	var missed []written
 	for _, one := range batch {
@@ -333,9 +334,9 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation ends the search in a batch. No tenant keeps the records of another from being confirmed, however many
-// of its own the server refuses: so the batch is set aside, unless the server has taken nothing yet, which may be for
-// the sake of the key.
+// endIsolation ends the search in a batch and sets the batch aside: no tenant keeps the records of another from being
+// confirmed, however many of its own the server refuses. Where the server has taken nothing yet, the cause may be the
+// key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.taken) == 0 {
 		e := w.explainRcode(rcode)
@@ -352,7 +353,7 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 	return nil
 }
 
-// hasNewRefusal: something was refused alone that was not before, and will be remembered.
+// hasNewRefusal says that an RRset was refused alone that was not before, and that will be remembered.
 func (w *work) hasNewRefusal() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -365,7 +366,7 @@ func (w *work) hasNewRefusal() bool {
 	return false
 }
 
-// divideByRefusal puts behind what the server refused before, and what changes at the same names.
+// divideByRefusal puts what the server refused before, and what changes at the same names, behind the rest.
 func (w *work) divideByRefusal(changes []delivery.Change) (first, last []delivery.Change) {
 	w.mu.Lock()
 	refused := map[name.Name]uint64{}
@@ -386,7 +387,7 @@ func (w *work) divideByRefusal(changes []delivery.Change) (first, last []deliver
 	return first, last
 }
 
-// rememberRefused takes down which changes were refused alone, and forgets those that were taken.
+// rememberRefused remembers which changes were refused alone, and forgets those that were taken.
 func (w *work) rememberRefused(changes []delivery.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -409,7 +410,8 @@ func (w *work) rememberRefused(changes []delivery.Change) {
 	}
 }
 
-// standsAtServer: the server has something of the zone in the place of a change that removes. It is asked once.
+// standsAtServer says whether the server has data of the zone in the place of a change that removes it. The zone is
+// transferred for that once.
 func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)

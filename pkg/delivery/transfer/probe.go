@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	// packetTimeout is how long one packet is waited for, follow how long one Deliver waits for the secondaries,
-	// patience how long a health check takes.
+	// packetTimeout is how long one answer is waited for, followTimeout how long one Deliver waits for the secondaries,
+	// healthTimeout how long a health check takes.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
-	// udpSize is what an answer over UDP may have, unfragmented on any link.
+	// udpSize is the most octets of an answer over UDP, which no link fragments.
 	udpSize = 1232
-	// secondLook is between the two answers that say that a secondary is ahead.
+	// secondLook is the time between the two answers that prove that a secondary is ahead.
 	secondLook = 500 * time.Millisecond
 	// firstPause is between the first two questions to a secondary that is behind; it doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 
-// seen is what a secondary says of a zone.
+// seen is what a secondary answers about a zone.
 type seen struct {
 	serial serial.Serial
 	err    *delivery.Error
-	// passing: what is wrong may be otherwise in a moment.
+	// passing: what is wrong may be over in a moment.
 	passing bool
 }
 
@@ -68,7 +68,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		// Some servers sign no answer about a zone that they do not have.
 		return explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
-		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: it answers without a signature that its key vouches for", s.Name)}
+		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; see that both ends have the same key", s.Name)}
 	case err != nil:
 		return seen{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}
@@ -80,7 +80,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return explainAbsent(s, zone, answer.Rcode)
 }
 
-// explainAbsent is a zone that the secondary does not serve: not yet, or not ever.
+// explainAbsent is for a zone that the secondary does not serve, yet or at all.
 func explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; have it follow the catalog zone of the class, or make the zone there", s.Name, zone)
 	e.Code = mdns.RcodeToString[rcode]

@@ -22,9 +22,9 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Members are the zones of one class as they are stored, which is what every primary shows: a zone is in the class from
-// the moment in which the fence has written the intent to deliver it, and until that is let go of. So a primary that is
-// started anew, or another one, shows the same, and no worker that lost its turn shows or hides anything.
+// Members are the zones of one class as they are stored, which is what every primary shows. A zone is in the class from
+// the moment in which the fence has written the intent to deliver it until that is let go of. So a primary that is
+// started again, or another one, shows the same, and a worker that lost its turn neither shows nor hides anything.
 type Members interface {
 	// Name is that under which a zone is in the class; the zero Name: it is not in it.
 	Name(uid string) name.Name
@@ -79,7 +79,7 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, 53), nil
 }
 
-// New checks the configuration; its error is a *delivery.Error. It asks nobody.
+// New checks the configuration; its error is a *delivery.Error. It sends nothing.
 func New(config Config) (*Provider, error) {
 	if uid := config.Members.Holder(config.Catalog); uid != "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; name the catalog otherwise", config.Catalog)
@@ -95,8 +95,8 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config}, nil
 }
 
-// Deliver puts the zone into the class and waits a moment for the secondaries to have it: longer would keep a worker
-// from the other zones of a class of which one secondary is down.
+// Deliver puts the zone into the class and waits a moment for the secondaries to have it. A longer wait would keep a
+// worker from the other zones of a class of which one secondary is down.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -129,8 +129,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Withdraw proves that it is still for us to say: letting go of the delivery is what takes the zone out of the class.
-// The secondaries that follow its catalog remove it by themselves.
+// Withdraw asks the fence. What takes the zone out of the class is that its Delivery is let go of; secondaries that
+// follow the catalog then remove it by themselves.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err() // a zone is in a class under one name
@@ -138,7 +138,8 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return delivery.Report{}, fence(ctx)
 }
 
-// Verify asks each secondary once. What else it has of a zone whose serial it has is what it fetched from the primary.
+// Verify asks each secondary once. A secondary with the zone's serial has the content that it transferred from the
+// primary.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -147,8 +148,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of the catalog that it follows, or of the root. One that does not serve
-// that is there, and whether it takes zones shows with the first one.
+// Health asks each secondary for the SOA of the catalog that it follows, or of the root. One that answers and does not
+// serve that is reachable; whether it takes zones the first zone shows.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w", delivery.ErrNotProven)
@@ -187,7 +188,7 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Claims}
 }
 
-// Close lets go of nothing: the zones stay in the class, because a provider is made anew with each change of it.
+// Close does nothing: the zones stay in the class, because a provider is made anew with each change of it.
 func (p *Provider) Close() error { return nil }
 
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
@@ -198,8 +199,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// askSecondaries has a row for each secondary, as it is at last: with wait each is asked again until it has the
-// serial or the moment is over.
+// askSecondaries has a row for each secondary. With wait each is asked until it has the serial or followTimeout is
+// over.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -245,14 +246,14 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	return rows
 }
 
-// mayBeAhead: no serial of the zone that is known here is as far as that.
+// mayBeAhead says that no serial of the zone that is known here is as late as that.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))
 }
 
 func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen seen) *delivery.Error {
-	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: it takes nothing before the zone's serial has passed that", s.Name, seen.serial, zone, latest)
+	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: it transfers nothing before the zone's serial is later than that", s.Name, seen.serial, zone, latest)
 	if s.Key == nil {
 		e.Message += "; its answers are not signed, so raise spec.minimumSerial yourself, or give it a key"
 		return e

@@ -257,7 +257,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 			}
 			return sets
 		},
-		Patience: 30 * time.Second,
+		Timeout: 30 * time.Second,
 	})
 }
 
@@ -416,7 +416,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	}
 	latest, away = 0, errors.New("away")
 	if report, err := elsewhere.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil {
-		t.Errorf("nobody says how far it is: %+v, %v", report, err)
+		t.Errorf("no source says how far it is: %+v, %v", report, err)
 	}
 	w.put(t, planOf("u", "example.org.", 12))
 	if report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: w.key()}).Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
@@ -479,7 +479,7 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 		t.Errorf("%s", zone)
 	}
 	if _, err := p.Verify(t.Context(), plan); !errors.Is(err, delivery.ErrCannotList) {
-		t.Errorf("nobody to ask: %v", err)
+		t.Errorf("no secondary to ask: %v", err)
 	}
 }
 

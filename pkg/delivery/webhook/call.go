@@ -27,15 +27,15 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds how long a server can silence us.
+	// maxRetryAfter bounds how long a server can have a class wait.
 	maxRetryAfter = time.Hour
-	// quotaRetry is how often it is seen whether there is room again.
+	// quotaRetry is how often a record is tried again that a quota had no room for.
 	quotaRetry = 10 * time.Minute
-	// maxForeign bounds what of a server's words gets into a log.
+	// maxForeign bounds what is quoted of a server's answer, in characters.
 	maxForeign = 200
 )
 
-// answer is what came back for one request.
+// answer is the server's answer to one request.
 type answer struct {
 	status int
 	header http.Header
@@ -44,9 +44,9 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends one request and signs it; once more, with another nonce, where the server has seen the first.
-// before is asked in front of each attempt, nil for requests that change nothing; its error is returned as it is. The
-// other errors are *delivery.Error and mean that there is no answer.
+// callServer sends one signed request. Where the server says that it has seen the nonce, it sends it once more with
+// another one. before is asked before each attempt, nil for requests that change nothing; its error is returned as it
+// is. The other errors are *delivery.Error and mean that there is no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer, error) {
 	for again := false; ; again = true {
 		if before != nil {
@@ -65,8 +65,7 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 	}
 }
 
-// boundTimeout is how long a call may take that is given so much time; 0: as long as the class allows, which is the
-// most.
+// boundTimeout is how long a call may take: timeout, and never longer than the class allows. 0 is as long as that.
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
@@ -97,7 +96,7 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	return got, nil
 }
 
-// newRequest makes one that is signed and has its own nonce. Errors are *delivery.Error.
+// newRequest makes a signed request with a nonce of its own. Errors are *delivery.Error.
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 	unescaped, err := url.PathUnescape(path)
@@ -157,7 +156,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// secretError is for a credential that there is none of; nil err: it is empty.
+// secretError is for a credential that cannot be read, or, with a nil err, is empty.
 func secretError(field string, err error) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -170,8 +169,8 @@ func secretError(field string, err error) *delivery.Error {
 	return &delivery.Error{Reason: delivery.ReasonSecretNotFound, WholeClass: true, Message: message, Err: err}
 }
 
-// explainUnreachable is for a request without an answer. Only what we and the system say gets into its message: what a
-// stranger answered instead of HTTP stands in some of these errors.
+// explainUnreachable is for a request without an answer. Its message has only what this program and the system say:
+// some errors hold what a foreign server answered in the place of HTTP.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -216,7 +215,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 	return failure
 }
 
-// cleanForeign is text that others wrote, fit for a log: short, printable, and without what we must not repeat.
+// cleanForeign makes foreign text fit for a log: short, printable, and without the secrets of the request.
 func cleanForeign(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {
@@ -236,7 +235,7 @@ func cleanForeign(text string, secrets []string) string {
 	return text
 }
 
-// quoteServer is what a server wrote into an error.
+// quoteServer quotes what a server wrote into an error.
 func quoteServer(refusal *protocol.Error, secrets []string) string {
 	text := refusal.Message
 	if details := string(refusal.Details); len(details) > len("null") {
@@ -245,8 +244,8 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// readResponse reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any
-// other.
+// readResponse reads an answer, with no failure for success. spoken: it is one of the protocol. A 404 is a failure like
+// any other.
 func (got answer) readResponse() (response protocol.Response, spoken bool, failure *delivery.Error) {
 	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if spoken && *response.Success && got.status/100 == 2 {
@@ -258,8 +257,8 @@ func (got answer) readResponse() (response protocol.Response, spoken bool, failu
 	return response, spoken, got.explainFailure(response.Error, spoken)
 }
 
-// explainFailure says what an answer that is no success means. refusal is nil where the answer had none; spoken: the
-// answer was the protocol's.
+// explainFailure says what an answer other than success means. refusal is nil where the answer had none; spoken: the
+// answer was one of the protocol.
 func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
@@ -268,7 +267,7 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	}
 	failure.Code = code
 	if !isProtocolCode(code) {
-		// Anybody can write anything there.
+		// A code that is not the protocol's is foreign text.
 		failure.Code = strconv.Itoa(got.status)
 	}
 	status := got.status
@@ -325,7 +324,7 @@ func isProtocolCode(code string) bool {
 	return false
 }
 
-// retryAfter is the header of that name, 0 for none (RFC 9110 §10.2.3).
+// retryAfter is the header Retry-After, 0 for none (RFC 9110 §10.2.3).
 func (got answer) retryAfter() time.Duration {
 	text := got.header.Get("Retry-After")
 	wait := time.Duration(0)

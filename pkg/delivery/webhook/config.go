@@ -33,11 +33,11 @@ type Config struct {
 	HMAC *HMAC
 	// CABundle are PEM certificates that the server's is checked with; empty: the system's.
 	CABundle []byte
-	// ClientCertificate is what we prove ourselves with where the server asks; nil: with nothing.
+	// ClientCertificate is the certificate for a server that asks for one; nil: there is none.
 	ClientCertificate func(ctx context.Context) (*tls.Certificate, error)
 	// BearerToken is sent in the Authorization header, and only over https; nil: none is.
 	BearerToken func(ctx context.Context) (string, error)
-	// AllowLocalAddresses is the class's leave to connect to loopback, link-local and metadata addresses.
+	// AllowLocalAddresses: the class may connect to loopback, link-local and metadata addresses.
 	AllowLocalAddresses bool
 	// OwnApexNS: the NS RRset at the apex is the provider's own (delivery.Abilities).
 	OwnApexNS bool
@@ -77,7 +77,7 @@ func New(config Config) (*Provider, error) {
 			fault("server: the path may not have the segments . and ..")
 		}
 		if config.BearerToken != nil && base.Scheme != "https" {
-			fault("bearerTokenFrom: goes with https alone, for who reads it has it")
+			fault("bearerTokenFrom: needs an https URL, because a token that is read on its way can be used; write https, or use hmacAuth")
 		}
 	}
 	if config.Timeout < 0 {
@@ -114,12 +114,12 @@ func New(config Config) (*Provider, error) {
 		config.VerifyAtMost = defaultVerify
 	}
 	transport := &http.Transport{
-		// No proxy: what it connects to is judged by nobody.
+		// There is no proxy: nothing checks the addresses that a proxy connects to.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
 		TLSClientConfig:     client,
 		TLSHandshakeTimeout: config.Timeout,
 		ForceAttemptHTTP2:   true,
-		// We ask for no compression and undo none, so a body is as long as it looks.
+		// No compression is asked for or undone, so a bound on a body is a bound on memory.
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    16,
@@ -129,7 +129,7 @@ func New(config Config) (*Provider, error) {
 		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, behind: map[name.Name]map[delivery.RRsetKey]uint64{}, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
 		client: &http.Client{
 			Transport: transport,
-			// Another host has no claim to what is signed for this one, and may be one that we must not reach.
+			// A redirect may lead to a host that must not have what is signed for this one, or must not be reached.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

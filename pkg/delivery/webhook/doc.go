@@ -9,7 +9,7 @@
 // elsewhere, fill our memory, or be read in a message, and only the protocol's own JSON is an answer; (4) an RRset
 // that the server refuses, or that the protocol has no form for, is set aside and named: the rest of the zone goes out.
 //
-// It does not know where secrets are kept, nor when something is tried again: it says what went wrong.
+// It does not know where secrets are kept, nor when something is tried again; it reports what went wrong.
 //
 // Read provider.go, then call.go; protocol/sign.go and protocol/record.go are what both ends share.
 package webhook

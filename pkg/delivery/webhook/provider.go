@@ -33,7 +33,7 @@ type Provider struct {
 	mu         sync.Mutex
 	extensions []string
 	askedAt    time.Time
-	verified   map[name.Name]delivery.RRsetKey // where Verify ended, of zones that it was not through with
+	verified   map[name.Name]delivery.RRsetKey // where the last Verify ended, of zones that it compared in part
 	// behind are RRsets that failed when they were written last, by zone, each with how many had failed until then:
 	// those that did not go first, and of them the one first that failed longest ago. No verdict rests on it.
 	behind map[name.Name]map[delivery.RRsetKey]uint64
@@ -42,11 +42,11 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// extensionsLife is how long an answer to which extensions there are is believed.
+// extensionsLife is how long the server's list of extensions is used before it is asked again.
 const extensionsLife = 10 * time.Minute
 
 // Deliver posts and deletes what changed, or posts all. An RRset that the server refuses is in the report's Failed,
-// and Confirmed is plan.Serial beside it; with an error it is not known what arrived.
+// with Confirmed at plan.Serial. After an error it is not known what arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
@@ -59,7 +59,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
-// writeAll writes what failed when it was written last behind the rest: an attempt may end before it is through.
+// writeAll writes the RRsets that failed when they were written last behind the rest, as an attempt may end before all
+// are written.
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.listBehind(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -117,7 +118,7 @@ func (w *writer) writeAll(ctx context.Context) error {
 	return nil
 }
 
-// beginBehind goes over to what failed before, if there is any.
+// beginBehind begins with the RRsets that failed before, if there are any.
 func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	if behind == 0 {
 		return nil
@@ -127,8 +128,8 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeName writes what changed at one name. What goes must go first: a CNAME takes the place of other types, and
-// they its.
+// writeName writes what changed at one name. It removes first, because a CNAME takes the place of other types and they
+// take its place.
 func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error {
 	for _, change := range changes {
 		if len(change.After.Data) == 0 {
@@ -147,14 +148,14 @@ func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error
 	return nil
 }
 
-// listBehind are the RRsets of a zone to be written last.
+// listBehind lists the RRsets of a zone that are written last.
 func (p *Provider) listBehind(zone name.Name) map[delivery.RRsetKey]uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.behind[zone])
 }
 
-// markBehind has an RRset written last from now on, or in its place again.
+// markBehind has an RRset written last from now on, or no longer.
 func (p *Provider) markBehind(zone name.Name, key delivery.RRsetKey, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +176,7 @@ func (p *Provider) markBehind(zone name.Name, key delivery.RRsetKey, last bool) 
 	}
 }
 
-// Withdraw deletes every RRset of the plan. The protocol has no way to tell whose an RRset is that stands there now.
+// Withdraw deletes every RRset of the plan. The protocol has no way to tell whether an RRset that stands there is ours.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	err := func() error {
@@ -234,7 +235,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
-		// Read like the server's. Where it has strings joined that it was given joined, that is no difference.
+		// It is decoded as the server's is: strings that the protocol joins are joined in both.
 		record, err := protocol.Encode(want)
 		if err != nil || !protocol.Exact(want) {
 			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
@@ -293,7 +294,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// askHealth learns the extensions, also from a server that is not healthy.
+// askHealth asks GET /health and remembers the extensions, also those of a server that is not healthy.
 func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
 	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {
@@ -318,8 +319,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	return health.Features, nil
 }
 
-// hasExtension says whether the server has an extension. A server that is not healthy, and says so, is asked
-// nevertheless.
+// hasExtension says whether the server has an extension. A server that says that it is not healthy can have one too.
 func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
 	p.mu.Lock()
 	extensions, fresh := p.extensions, time.Since(p.askedAt) < extensionsLife
@@ -333,7 +333,7 @@ func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, exte
 	return slices.Contains(extensions, extension), nil
 }
 
-// forgetExtension forgets an extension that the server turns out not to have.
+// forgetExtension forgets an extension that the server does not have, whatever it said.
 func (p *Provider) forgetExtension(extension string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -351,7 +351,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// listNameServers are the addresses of the zone's own name servers in it.
+// listNameServers lists the address RRsets of the zone's own name servers in the zone.
 func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {
@@ -370,12 +370,12 @@ func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	return keys
 }
 
-// skips: the RRset is the provider's business.
+// skips says whether the RRset is the provider's own.
 func (p *Provider) skips(zone name.Name, key delivery.RRsetKey) bool {
 	return p.config.OwnApexNS && isApexNS(zone, key)
 }
 
-// isApexNS: the RRset without which a zone is none.
+// isApexNS says whether it is the NS RRset at the apex, without which a zone cannot be.
 func isApexNS(zone name.Name, key delivery.RRsetKey) bool {
 	return key.Name == zone && key.Type == rdata.NS
 }

@@ -360,7 +360,7 @@ func TestProvider_provesItselfOverTLS(t *testing.T) {
 	token = ""
 	failure := asError(t, connect(t, server.URL, withToken).Health(t.Context()))
 	if failure.Reason != delivery.ReasonServerUnreachable || !strings.Contains(failure.Message, "caBundle") || token != "" {
-		t.Errorf("a server that nobody vouches for: %v, token %q", failure, token)
+		t.Errorf("a server with an untrusted certificate: %v, token %q", failure, token)
 	}
 }
 

@@ -18,22 +18,23 @@ import (
 )
 
 const (
-	// maxStreak is how many RRsets in a row may fail as if for no fault of their own before GET /health is asked
-	// whether it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's
-	// records by records that the server chokes on.
+	// maxStreak is how many RRsets in a row may fail with an error that may be theirs or the server's before GET
+	// /health is asked which it is. Where the server says that it is healthy the rest of the zone goes out, so a tenant
+	// whose records the server cannot handle holds up no other tenant's.
 	maxStreak = 3
-	// maxSilent is how many RRsets may time out before the others of the attempt have half of the time each, though
+	// maxSilent is how many RRsets may time out before each of the others in the attempt has half of the time, although
 	// the server says that it is healthy; of those that failed before, the rest is not tried then. maxFailed is how
 	// many may fail in one attempt.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is when an attempt goes on that ended at RRsets that failed for the first time: they are written last then.
+	// soon is when an attempt goes on that ended because too many RRsets failed for the first time. These are written
+	// last then.
 	soon = 5 * time.Second
-	// maxBehind bounds what is remembered of one zone to be written last.
+	// maxBehind bounds the RRsets of one zone that are remembered to be written last.
 	maxBehind = 4096
 )
 
-// least is the shortest time that an RRset has where others time out, and slack how many times as long as the slowest
-// answer of the attempt it is at least: an RRset that is only slow is not to be taken for one that is never answered.
+// least is the shortest time that an RRset has when others time out. It has at least slack times as long as the slowest
+// answer of the attempt took, so that a slow RRset is not taken for one that is never answered.
 var least = time.Second
 
 const slack = 4
@@ -54,8 +55,8 @@ type writer struct {
 	streak, failed, silent int
 	// timeout is how long a write may take, slowest how long the slowest took that was answered.
 	timeout, slowest time.Duration
-	full             *delivery.Error // the quota is used up
-	// last: what failed before is being written, all else is. spent: so much of that failed that the rest is not
+	full             *delivery.Error // why nothing new is written: the quota is used up
+	// last: what failed before is being written, and all else is. spent: so much of that failed that the rest is not
 	// tried this time.
 	last, spent bool
 	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
@@ -113,7 +114,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 			w.report.Skipped++
 			w.failRRset(key, &delivery.Error{
 				Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry,
-				Message: fmt.Sprintf("the values %s differ in what stands before the host; the webhook protocol has one for all of them, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata),
+				Message: fmt.Sprintf("the values %s differ in priority, weight or port; the webhook protocol has one of each for all values of an RRset, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata),
 			})
 			return nil
 		}
@@ -126,12 +127,12 @@ type answered int
 const (
 	no answered = iota
 	yes
-	// notKnown: the RRset is set aside until the server says.
+	// notKnown: the RRset is set aside until the server answers.
 	notKnown
 )
 
-// needsExtension asks for an extension that the RRset needs. Without an answer it goes on with the next one, or with
-// an error ends the plan.
+// needsExtension asks whether the server has an extension that the RRset needs. Where it does not answer, the RRset is
+// set aside, or an error ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -147,7 +148,7 @@ func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, exte
 	return notKnown, err
 }
 
-// quoteSome is a few of many values.
+// quoteSome quotes a few of many values.
 func quoteSome(values []string) string {
 	const most = 4
 	var quoted []string
@@ -163,7 +164,7 @@ func quoteSome(values []string) string {
 func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	record, err := protocol.Encode(w.set(key))
 	if err != nil || w.provider.skips(w.plan.Zone, key) {
-		return nil // It never went out.
+		return nil // It was never written.
 	}
 	path, err := protocol.RecordPath(w.plan.Zone, key.Name, key.Type)
 	if err != nil {
@@ -172,7 +173,7 @@ func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
 }
 
-// addItem puts an item behind those that wait, and has them go where a batch is full.
+// addItem puts an item behind those that wait, and writes these where a batch is full.
 func (w *writer) addItem(ctx context.Context, i item) error {
 	body, err := protocol.Marshal(i.request)
 	if err != nil {
@@ -199,7 +200,7 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
 	if len(items) > 1 && !w.spent {
-		// Where that cannot be learned, the plain protocol does: health informs and holds up nothing.
+		// Where the server does not say, the plain protocol will do: health informs and holds up nothing.
 		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
 			if done || err != nil {
@@ -215,8 +216,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting writes what waits. What was refused is asked for once more where others went out since: a mail
-// exchanger may have waited for its address, and an address could not go before what names it.
+// finishWriting writes what waits. What was refused is written once more where others were written since: the server
+// may refuse an MX until the address of its host is there, and may refuse to remove an address before what names it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -236,7 +237,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch reports false where the items have to go one by one.
+// writeBatch writes items in one request. It reports false where they have to be written one by one.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -250,7 +251,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var none *delivery.Error
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable || none.Reason == delivery.ReasonServerError) {
 		w.silent++
-		return false, nil // One item may be what it chokes on, and alone each gets its own answer.
+		return false, nil // One item may be what the server cannot handle; written alone each gets its own answer.
 	}
 	if err != nil {
 		return false, err
@@ -265,7 +266,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if _, _, refusal := got.readResponse(); refusal != nil && (concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
-		return false, nil // It is not told which item it is about: alone each gets its own answer.
+		return false, nil // The answer does not say which item it is about; written alone each gets its own answer.
 	}
 	var ended error
 	for at, result := range response.Results {
@@ -274,7 +275,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// All are carried out by now: one that ends the attempt takes nothing from those behind it.
+		// The server has carried out all of them: one that ends the attempt changes nothing for those behind it.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -306,7 +307,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		_, spoken, failure := got.readResponse()
 		return w.recordOutcome(ctx, i, failure, spoken)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
-		// Connected to, and then silent: that may be the record's doing.
+		// The server accepted the connection and did not answer, which the record may have caused.
 		w.silent++
 		return w.recordOutcome(ctx, i, failure, true)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:
@@ -315,8 +316,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the
-// answer was one of the protocol, or there was none.
+// recordOutcome records how an item ended. It returns an error where nothing more is to be asked. spoken: the answer
+// was one of the protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -331,7 +332,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	case concernsClass(failure):
 		return failure
 	}
-	// What has no code of the protocol may come from something in between that looks at what a record says.
+	// An answer without a code of the protocol may come from a proxy that inspects what a record says.
 	strange := failure.WholeClass || !spoken && !failure.Permanent
 	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
 		return failure
@@ -349,7 +350,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.refused = append(w.refused, i)
 	}
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
-		// What is new would be refused as well; what goes and what is replaced takes no room.
+		// What is new would be refused too; what is removed or replaced needs no quota.
 		w.full = failure
 	}
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
@@ -389,12 +390,12 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
-// concernsClass: it concerns every zone of the class, whatever was asked.
+// concernsClass says whether the failure concerns every zone of the class, whatever was asked.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }
 
-// isServerHealthy: GET /health says that failures are those of RRsets and not the server's.
+// isServerHealthy asks GET /health whether failures are those of RRsets and not the server's.
 func (w *writer) isServerHealthy(ctx context.Context) bool {
 	_, err := w.provider.askHealth(ctx, w.plan.CallTimeout)
 	return err == nil

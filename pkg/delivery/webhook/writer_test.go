@@ -64,8 +64,8 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 	}
 }
 
-// A record that the server chokes on holds up no other; a server that chokes on everything is left alone.
-func TestProvider_setsAsideWhatTheServerChokesOn(t *testing.T) {
+// A record that the server cannot handle holds up no other; a server that cannot handle any is left alone.
+func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	var sets []delivery.RRset
 	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
 		sets = append(sets, set(owner, rdata.A, "192.0.2.1"))
@@ -111,9 +111,9 @@ func unwell(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Attack 8: no tenant holds up another's records by records that the server, or something before it, chokes on. What
-// stands in front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
-func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
+// Attack 8: no tenant holds up another's records by records that the server, or something before it, cannot handle.
+// What stands in front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
+func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 40 {
 		sets = append(sets, set(fmt.Sprintf("%02d", n), rdata.TXT, `"poison"`))
@@ -133,7 +133,7 @@ func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
 		"401 of a proxy":                  {status: 401, body: "<html>", most: 40, reason: delivery.ReasonValidationFailed},
 		"redirected by a firewall":        {status: 302, body: "<html>", most: 40, reason: delivery.ReasonValidationFailed},
 		"a firewall's page":               {status: 200, body: "<html>", most: 40, reason: delivery.ReasonServerError},
-		"a gateway that chokes":           {status: 502, body: "<html>", most: 40, reason: delivery.ReasonServerError},
+		"a gateway that fails":            {status: 502, body: "<html>", most: 40, reason: delivery.ReasonServerError},
 		"an answer that is much too long": {status: 200, body: strings.Repeat("x", protocol.MaxBody+1), most: 4, reason: delivery.ReasonServerError},
 		"silence":                         {status: 200, body: done, pause: slow, most: 4, reason: delivery.ReasonServerUnreachable},
 	} {
@@ -471,8 +471,8 @@ func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// Attack 8: however much the server chokes on, the rest is confirmed, and of what it chokes on another part is tried
-// each time.
+// Attack 8: however much the server cannot handle, the rest is confirmed, and of what it cannot handle another part
+// is tried each time.
 func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
 	sets := func(count int) (sets []delivery.RRset) {

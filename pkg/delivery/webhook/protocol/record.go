@@ -390,7 +390,7 @@ func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) 
 	return data, nil
 }
 
-// absolute gives a host its dot. One that has a dot already, or whose last backslash would eat it, is refused.
+// absolute adds the final dot to a host. One that has it already, or ends in a backslash, is refused.
 func absolute(host string) (string, error) {
 	if host == "." {
 		return host, nil
