@@ -44,8 +44,8 @@ type base struct {
 func deletions(t *testing.T, random *rand.Rand) (began int) {
 	w := newWorld()
 	w.quick = true
-	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", Grace: 86400, MaxDeletePercent: 30,
-		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}, Rules: generous()}
+	spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: settings(generous(), 86400, 30),
+		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 	if _, refusal := w.putZone(spec, true); refusal != nil {
 		t.Fatal(refusal)
 	}

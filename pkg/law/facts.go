@@ -360,6 +360,29 @@ type StandingWork struct {
 // Settled reports whether what the zone contains may be delivered.
 func (h *Holding) Settled() bool { return h.Held == nil && (len(h.Works) == 0 || h.Overdue) }
 
+// ZoneSettings are what a zone's object asks for and the zone that stands has as it is asked for.
+type ZoneSettings struct {
+	ZoneRules
+	MinimumSerial *uint32
+	Terminating   bool
+	// Grace is for how many seconds a child stands after its rule went (S3.4).
+	Grace int64
+	// HasClass: a class delivers it, so Ready waits for that.
+	HasClass bool
+	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial
+	// that the annotation names since which that is delivered; nil: none is named (S7.5).
+	MaxDeletePercent int64
+	Publish          *uint32
+}
+
+// ZoneRules is all by which a zone decides which records and zones it takes in. Where any of it changes, what stands is
+// decided anew (changedRules, S2.5): so a setting that a decision about a record reads belongs here.
+type ZoneRules struct {
+	Rules []Rule
+	// RecordsPerNamespace bounds what a namespace other than the zone's own may have in it; 0: no bound.
+	RecordsPerNamespace int64
+}
+
 // Zone is a zone as its object says it is.
 type Zone struct {
 	Ref
@@ -369,13 +392,7 @@ type Zone struct {
 	// below the apex, which are the zone's own namespace's (S6.2). Complete fills them.
 	Made      []content.RRset
 	MadeNames []name.Rel
-	Rules     []Rule
-	// RecordsPerNamespace bounds what a namespace other than the zone's own may have in it; 0: no bound.
-	RecordsPerNamespace int64
-	MinimumSerial       *uint32
-	Terminating         bool
-	// Grace is for how many seconds a child stands after its rule went (S3.4).
-	Grace int64
+	ZoneSettings
 	// Pending: waits for the target of its zoneRef, or for a rule after it ended; holds
 	// nothing (S3.1). ZoneRef is that target; without one Wanted is the name it waits for.
 	Pending bool
@@ -384,15 +401,9 @@ type Zone struct {
 	// Ending: it is pending because it ended, and what it had is not let go yet. Its uid
 	// names the keys that go, so it is made nowhere until that is through.
 	Ending bool
-	// HasClass: a class delivers it, so Ready waits for that.
-	HasClass bool
 	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled
 	// of it is Ready (S6.7).
 	Served bool
-	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial
-	// that the annotation names since which that is delivered; nil: none is named (S7.5).
-	MaxDeletePercent int64
-	Publish          *uint32
 
 	Serial serial.Serial
 	// SettledSerial is what was delivered when the zone was written last.

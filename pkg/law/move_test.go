@@ -16,7 +16,7 @@ import (
 func TestMove_atMost64OnTheWay_S2_6(t *testing.T) {
 	w := newWorld()
 	for i, fqdn := range []string{"example.org.", "example.net."} {
-		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: fmt.Sprintf("z%d", i)}, DomainName: fqdn, Rules: generous()}
+		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: fmt.Sprintf("z%d", i)}, DomainName: fqdn, ZoneSettings: settings(generous(), 0, 0)}
 		if _, refusal := w.putZone(spec, true); refusal != nil {
 			t.Fatal(refusal)
 		}

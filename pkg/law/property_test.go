@@ -77,7 +77,7 @@ func drawRef(t *rapid.T) *law.Ref {
 
 func drawZone(t *rapid.T) law.ZoneSpec {
 	o := rapid.SampledFrom(someZones).Draw(t, "zone")
-	s := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Rules: drawRules(t)}
+	s := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, ZoneSettings: settings(drawRules(t), 0, 0)}
 	switch rapid.IntRange(0, 3).Draw(t, "named") {
 	case 0:
 		s.ZoneRef, s.DomainName = drawRef(t), rapid.SampledFrom(someRelatives).Draw(t, "relative")
@@ -246,7 +246,7 @@ func TestForest(t *testing.T) {
 						apex, _ := pattern.Parse("@")
 						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
 					}
-					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, Rules: rules, MaxDeletePercent: 30}, true); refusal != nil {
+					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, ZoneSettings: settings(rules, 0, 30)}, true); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})
@@ -384,7 +384,7 @@ func TestHeldChild(t *testing.T) {
 		header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 		rules := map[bool][]law.Rule{true: generous()}
 		zone := func(o object, fqdn string, ref *law.Ref, delegates bool) {
-			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header, Rules: rules[delegates], Grace: 3600, MaxDeletePercent: 30}
+			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header, ZoneSettings: settings(rules[delegates], 3600, 30)}
 			_, _ = w.putZone(spec, true)
 		}
 		record := func(name, owner string, values ...string) {

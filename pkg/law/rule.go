@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -67,8 +68,9 @@ func absent(target *Ref, namespace string) string {
 // (S2.5). None: every namespace's, since the limit changed, or a rule for any namespace, or one with shared: true,
 // which gives names to the zone's own namespace (S4.6). changed false: nothing did, but maybe their order.
 func changedRules(before, after *Zone) (namespaces []string, changed bool) {
-	if before.RecordsPerNamespace != after.RecordsPerNamespace {
-		return nil, true
+	rest := before.ZoneRules
+	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
+		return nil, true // anything but the rules concerns every namespace
 	}
 	differ := map[string]int{}
 	for i := range before.Rules {

@@ -44,8 +44,12 @@ func (w *world) learned(ask law.RecordAsk) (*law.Seen, law.Outcome) {
 	}
 }
 
+func settings(rules []law.Rule, grace, maxDeletePercent int64) law.ZoneSettings {
+	return law.ZoneSettings{ZoneRules: law.ZoneRules{Rules: rules}, Grace: grace, MaxDeletePercent: maxDeletePercent}
+}
+
 func specOf(ns, object, domain string) law.ZoneSpec {
-	return law.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, Rules: generous(), Grace: 3600, MaxDeletePercent: 100,
+	return law.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, ZoneSettings: settings(generous(), 3600, 100),
 		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
 }
 

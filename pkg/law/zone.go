@@ -23,15 +23,8 @@ type ZoneSpec struct {
 	View       string
 	ZoneRef    *Ref
 	// Header without the FQDN, which the law computes.
-	Header              content.Header
-	Rules               []Rule
-	RecordsPerNamespace int64
-	MinimumSerial       *uint32
-	Grace               int64
-	Terminating         bool
-	HasClass            bool
-	MaxDeletePercent    int64
-	Publish             *uint32
+	Header content.Header
+	ZoneSettings
 }
 
 // Waiting is where the zone is found again while it is pending: with its zoneRef's
@@ -169,8 +162,7 @@ func (d *zoneDecision) renamed() *Refusal {
 func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	spec := d.ask.After
 	plan.Orphan = spec.Waiting()
-	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Terminating: spec.Terminating, HasClass: spec.HasClass}
-	z.Header = spec.Header
+	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
 	z.Ending = d.ask.Before != nil && d.ask.Before.Ending
 	plan.Zone = &ZoneChange{Zone: z, Delegated: &Condition{Status: "False", Reason: reason, Message: message}}
 	return plan
@@ -438,7 +430,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 	if !o.hasType(rdata.NS) {
 		return nil
 	}
-	mine := &Zone{Ref: spec.Ref, Rules: spec.Rules}
+	mine := &Zone{Ref: spec.Ref, ZoneSettings: spec.ZoneSettings}
 	mine.Header.FQDN = s.fqdn
 	refused := func(namespace string) bool { // the apex of the new zone is its own namespace's (S4.6)
 		_, refusal := mine.admit(s.fqdn, name.Apex, rdata.NS, namespace, claim{namespace: mine.Namespace})
@@ -523,9 +515,7 @@ func (d *zoneDecision) found(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 // zone is the zone as its spec wants it, without what it has become.
 func (d *zoneDecision) zone(s *zonePlace) *Zone {
 	spec := d.ask.After
-	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
-		MinimumSerial: spec.MinimumSerial, Grace: spec.Grace, Terminating: spec.Terminating, HasClass: spec.HasClass,
-		MaxDeletePercent: spec.MaxDeletePercent, Publish: spec.Publish}
+	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
 	z.Header.FQDN = s.fqdn
 	z.Complete()
 	return z

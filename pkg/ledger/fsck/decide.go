@@ -174,8 +174,7 @@ func (c *check) checkPending(z *zone) {
 	if z.deleting {
 		return
 	}
-	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.target(), Header: z.Header, Rules: z.Rules,
-		RecordsPerNamespace: z.RecordsPerNamespace, MinimumSerial: z.MinimumSerial, Terminating: z.Terminating, HasClass: z.HasClass}
+	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.target(), Header: z.Header, ZoneSettings: z.ZoneSettings}
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 	pending := ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending

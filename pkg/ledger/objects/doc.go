@@ -6,7 +6,8 @@
 // their status (Placer).
 //
 // Promises. (1) What is made of a stored object is a function of it: no clock, no other object. (2) A status that a
-// Placer has written says of each condition with which generation it was observed.
+// Placer has written says of each condition with which generation it was observed. (3) The law gets every field of a
+// spec, or fields_test.go says why it does not read it.
 //
 // It does not know keys, transactions or queues.
 //

@@ -76,11 +76,8 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
-		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
-		MaxDeletePercent: spec.MaxDeletePercent, Publish: spec.Publish,
+	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, ZoneSettings: spec.ZoneSettings,
 		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration), RRsets: int(o.Status.RRsetCount)}
-	z.Grace = spec.Grace
 	z.Served = Served(o)
 	if o.Status.FQDN == "" {
 		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
@@ -151,11 +148,13 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 			Expire: seconds(o.Spec.Expire, 3600000), NegativeResponseCache: seconds(o.Spec.NegativeResponseCache, 360),
 			PrimaryNameServer: o.Spec.PrimaryNameServer, Contact: o.Spec.Contact,
 		},
-		Terminating: o.DeletionTimestamp != nil,
-		HasClass:    len(o.Spec.DNSClassRefs) > 0,
-		Grace:       int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
-
-		MaxDeletePercent: v1alpha1.MaxDeletePercentOf(o.Spec.Limits),
+		ZoneSettings: law.ZoneSettings{
+			Terminating:      o.DeletionTimestamp != nil,
+			HasClass:         len(o.Spec.DNSClassRefs) > 0,
+			Grace:            int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
+			MaxDeletePercent: v1alpha1.MaxDeletePercentOf(o.Spec.Limits),
+			Publish:          publishDeletions(o),
+		},
 	}
 	if d := o.Spec.WithdrawalGracePeriod; d != nil {
 		s.Grace = int64(d.Seconds())
@@ -170,7 +169,6 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
 		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
 	}
-	s.Publish = publishDeletions(o)
 	for i, d := range o.Spec.Delegations {
 		rule, err := lawRule(fmt.Sprintf("spec.delegations[%d]", i), d.Records, d.Zones)
 		if err != nil {

@@ -1,0 +1,113 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+func parsePattern(t *testing.T, text string) pattern.Pattern {
+	t.Helper()
+	p, err := pattern.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A change of the zone's rules has what stands decided anew, and a change of another setting does not (S2.5). So a new
+// setting that a decision about a record or a zone reads is one of ZoneRules: otherwise records that it forbids stand on.
+func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
+	t.Parallel()
+	percent := uint32(7)
+	one := func(s *law.ZoneSettings) *law.Rule {
+		s.Rules = slices.Clone(s.Rules)
+		s.Rules[0].Records = slices.Clone(s.Rules[0].Records)
+		return &s.Rules[0]
+	}
+	changes := map[string]func(*law.ZoneSettings){
+		"Rules":               func(s *law.ZoneSettings) { s.Rules = s.Rules[1:] },
+		"RecordsPerNamespace": func(s *law.ZoneSettings) { s.RecordsPerNamespace++ },
+		"Rule.Records":        func(s *law.ZoneSettings) { r := one(s); r.Records = r.Records[1:] },
+		"Rule.Zones":          func(s *law.ZoneSettings) { one(s).Zones = nil },
+		"Rule.Namespaces":     func(s *law.ZoneSettings) { one(s).Namespaces = []string{"another"} },
+		"RecordRule.Pattern":  func(s *law.ZoneSettings) { one(s).Records[0].Pattern = parsePattern(t, "www") },
+		"RecordRule.Text":     func(s *law.ZoneSettings) { one(s).Records[0].Text = "www" },
+		"RecordRule.Types":    func(s *law.ZoneSettings) { one(s).Records[0].Types = []rdata.Type{rdata.TXT} },
+		"RecordRule.Shared":   func(s *law.ZoneSettings) { one(s).Records[0].Shared = true },
+
+		"MinimumSerial":    func(s *law.ZoneSettings) { s.MinimumSerial = &percent },
+		"Terminating":      func(s *law.ZoneSettings) { s.Terminating = true },
+		"Grace":            func(s *law.ZoneSettings) { s.Grace++ },
+		"HasClass":         func(s *law.ZoneSettings) { s.HasClass = true },
+		"MaxDeletePercent": func(s *law.ZoneSettings) { s.MaxDeletePercent++ },
+		"Publish":          func(s *law.ZoneSettings) { s.Publish = &percent },
+	}
+	check := func(path string, rules bool) {
+		change := changes[path]
+		if delete(changes, path); change == nil {
+			t.Errorf("%s is new: say in this test how it changes. A setting that a decision about a Record or a Zone reads belongs in ZoneRules (pkg/law/facts.go), so that what stands is decided anew (S2.5).", path)
+			return
+		}
+		w := newWorld()
+		spec := law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.", ZoneSettings: settings(generous(), 3600, 30),
+			Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
+		if _, refusal := w.putZone(spec, true); refusal != nil {
+			t.Fatal(refusal)
+		}
+		w.settle()
+		change(&spec.ZoneSettings)
+		plan, refusal := w.putZone(spec, true)
+		if refusal != nil {
+			t.Fatalf("%s: %v", path, refusal)
+		}
+		if anew := plan.Work != nil && slices.ContainsFunc(plan.Work.Scans, func(s law.Scan) bool { return s.Kind == law.ScanMembers }); anew != rules {
+			t.Errorf("after a change of %s what stands is decided anew: %v, want %v", path, anew, rules)
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[law.ZoneSettings]()) {
+		if !f.Anonymous {
+			_, rules := reflect.TypeFor[law.ZoneRules]().FieldByName(f.Name)
+			check(f.Name, rules)
+		}
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[law.Rule](), reflect.TypeFor[law.RecordRule]()} {
+		for _, f := range reflect.VisibleFields(of) {
+			check(of.Name()+"."+f.Name, true)
+		}
+	}
+	for path := range changes {
+		t.Errorf("%s is no field", path)
+	}
+}
+
+// The rule of a Delegation is stored with all that a rule says (S4.8).
+func TestRule_isStoredWhole_S4_8(t *testing.T) {
+	t.Parallel()
+	rule := law.Rule{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},
+		Records: []law.RecordRule{{Pattern: parsePattern(t, "www"), Text: "www", Types: []rdata.Type{rdata.A}, Shared: true}}}
+	for _, v := range []reflect.Value{reflect.ValueOf(rule), reflect.ValueOf(rule.Records[0])} {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("%s.%s is new: set it in this test, and store it in storedRule (pkg/law/delegation.go)", v.Type().Name(), v.Type().Field(i).Name)
+			}
+		}
+	}
+	data, err := json.Marshal(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read law.Rule
+	if err := json.Unmarshal(data, &read); err != nil || !reflect.DeepEqual(read, rule) {
+		t.Errorf("%s is read as %+v, %v, want %+v", data, read, err, rule)
+	}
+}
