@@ -50,6 +50,29 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	}
 }
 
+// TestMain_everyCommandIsInTheREADME: a command that the README does not list is one that no user looks for.
+func TestMain_everyCommandIsInTheREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(readme), "\n| command | does |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	known := 0
+	for _, command := range New().Commands() {
+		if command.Hidden || slices.Contains([]string{"completion", "help", "version"}, command.Name()) {
+			continue
+		}
+		known++
+		if !regexp.MustCompile("`(kubizone )?" + command.Name() + "[ `]").MatchString(table) {
+			t.Errorf("README.md: its table of commands has no row for kubizone %s", command.Name())
+		}
+	}
+	if known < 8 {
+		t.Errorf("only %d commands found", known)
+	}
+}
+
 // Updaters compare versions: the predecessor was v0.1 to v0.4, and the image is one version wherever it is named.
 func TestVersion_isOneEverywhere(t *testing.T) {
 	if semver := version.MustParseSemantic(apiserver.Version); semver.LessThan(version.MustParseSemantic("0.5.0")) {
