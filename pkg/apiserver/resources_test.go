@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// TestResources_areGranted: each resource that is served stands in a role that can be bound, or here with the reason
+// why it does not; without one, a new resource would be there for cluster-admin alone.
+func TestResources_areGranted(t *testing.T) {
+	none := map[string]string{"dnsclasses": "a class names servers and Secrets of the platform, so cluster-admin makes it"}
+	file, err := os.Open("../../artifacts/deploy/base/roles.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var granted []string
+	for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+		var role rbacv1.ClusterRole
+		if err := documents.Decode(&role); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			granted = append(granted, rule.Resources...)
+		}
+	}
+	body, err := whole(t).RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1").SetHeader("Accept", "application/json").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served metav1.APIResourceList
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&served); err != nil {
+		t.Fatal(err)
+	}
+	if len(served.APIResources) < 8 {
+		t.Fatalf("only %d resources are served: %s", len(served.APIResources), body)
+	}
+	for _, resource := range served.APIResources {
+		if _, sub, _ := strings.Cut(resource.Name, "/"); sub == "status" || sub == "finalizers" {
+			continue // a controller's, whose own roles are compared in test/deploy
+		}
+		if none[resource.Name] == "" && !slices.Contains(granted, resource.Name) {
+			t.Errorf("%s is served and in no role of artifacts/deploy/base/roles.yaml: add it to those that may use it", resource.Name)
+		}
+	}
+}
