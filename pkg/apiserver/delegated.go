@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/reaper"
+	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -256,6 +257,7 @@ func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name a kubeconfig of the cluster, or run in a pod of it", flag, err)
 	}
+	config.UserAgent = version.UserAgent(Component)
 	return config, nil
 }
 

@@ -22,13 +22,12 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const (
 	// Component is our name where upstream asks for one.
 	Component = "kubizone"
-	// Version is ours, not Kubernetes'.
-	Version = "0.5.0"
 
 	// requestTimeout bounds every request but watches and the two streams.
 	requestTimeout = time.Minute
@@ -82,7 +81,7 @@ type effectiveVersion struct {
 func (v effectiveVersion) Info() *apimachineryversion.Info {
 	info := v.EffectiveVersion.Info()
 	// The libraries know major and minor alone: component-base says v0.0.0 in every module but Kubernetes' own.
-	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + Component + "-v" + Version
+	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + Component + "-v" + version.Number()
 	info.GitCommit, info.GitTreeState, info.BuildDate = "", "", ""
 	return info
 }

@@ -23,7 +23,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/version"
+	semver "k8s.io/apimachinery/pkg/util/version"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -38,6 +38,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 // door is a server with nothing in it but the question who may enter.
@@ -170,11 +171,11 @@ func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &info); err != nil {
 		t.Fatal(err)
 	}
-	said, err := version.ParseSemantic(info.GitVersion)
-	if err != nil || said.BuildMetadata() != "kubizone-v"+Version {
+	said, err := semver.ParseSemantic(info.GitVersion)
+	if err != nil || said.BuildMetadata() != "kubizone-v"+version.Number() {
 		t.Fatalf("version: %s: %v", body, err)
 	}
-	if said.LessThan(version.MustParseSemantic("1.30.0")) || said.PreRelease() != "" || fmt.Sprintf("%d.%d", said.Major(), said.Minor()) != info.Major+"."+info.Minor {
+	if said.LessThan(semver.MustParseSemantic("1.30.0")) || said.PreRelease() != "" || fmt.Sprintf("%d.%d", said.Major(), said.Minor()) != info.Major+"."+info.Minor {
 		t.Errorf("version: %s", body)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const flagAskByName = "authorization-ask-by-name"
@@ -92,6 +94,7 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 		return nil, fmt.Errorf("--authorization-kubeconfig %q: %w (name a kubeconfig of the cluster to ask; without one the server must run in a pod)", o.RemoteKubeConfigFile, err)
 	}
 	config = rest.CopyConfig(config)
+	config.UserAgent = version.UserAgent("kubizone")
 	// Requests are limited before they come here; a second limit would let them wait for each other (doc.go, 4).
 	config.QPS = -1
 	config.Timeout = o.ClientTimeout

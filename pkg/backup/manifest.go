@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 )
 
-// kind and version are in every manifest; a later version is refused.
+// kind and manifestVersion are in every manifest; a later version is refused.
 const (
-	kind    = "KubizoneBackup"
-	version = 1
+	kind            = "KubizoneBackup"
+	manifestVersion = 1
 )
 
 // Manifest says what a backup holds.
@@ -69,8 +69,8 @@ func Verify(backup string) (*Manifest, error) {
 	if err := json.Unmarshal(text, &m); err != nil || m.Kind != kind {
 		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote", ManifestFile(backup), m.Kind, err)
 	}
-	if m.Version > version || m.LeastReader > ledger.Format {
-		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, version, ledger.Format)
+	if m.Version > manifestVersion || m.LeastReader > ledger.Format {
+		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion, ledger.Format)
 	}
 	size, sum, err := digest(backup)
 	switch {

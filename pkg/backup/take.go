@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 // dialTimeout bounds the wait for one member; the next is tried then.
@@ -38,7 +39,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	if dir, err := os.Stat(filepath.Dir(out)); err != nil || !dir.IsDir() {
 		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", out, filepath.Dir(out))
 	}
-	m := &Manifest{Kind: kind, Version: version, Time: time.Now().UTC().Truncate(time.Second), Kubizone: apiserver.Version}
+	m := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
 	partial := out + ".partial"
 	defer os.Remove(partial)
 	if err := m.save(ctx, where, partial); err != nil {

@@ -27,7 +27,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/applier"
@@ -44,6 +43,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 // New is the root command. Nothing is shared between two of them but the log.
@@ -274,7 +274,7 @@ type build struct {
 }
 
 func thisBuild() build {
-	v := build{Version: "v" + apiserver.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown", Etcd: "unknown"}
+	v := build{Version: "v" + version.Number(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown", Etcd: "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			switch module.Path {

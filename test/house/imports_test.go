@@ -138,12 +138,16 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...", "pkg/ledger/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...", "pkg/authorization", "pkg/admission/...", "pkg/reaper", "pkg/memory"},
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...", "pkg/ledger/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...", "pkg/authorization", "pkg/admission/...", "pkg/reaper", "pkg/memory", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},
 	{
-		pkg: "pkg/authorization", avoid: []string{etcd, miekg},
+		pkg: "pkg/version", never: impure, avoid: blocking, calls: clock,
+		why: "what a program is, for everything that says it",
+	},
+	{
+		pkg: "pkg/authorization", may: []string{"pkg/version"}, avoid: []string{etcd, miekg},
 		why: "it asks the kube-apiserver who may do what, and knows nothing of zones",
 	},
 	{
@@ -155,7 +159,7 @@ var table = []row{
 		why: "it deletes through the API like any client, and declares what it asks of the store",
 	},
 	{
-		pkg: "pkg/backup", may: []string{"pkg/apiserver", "pkg/etcd/...", "pkg/ledger/...", "pkg/law", "pkg/dns/serial", "pkg/apis/..."}, avoid: []string{miekg},
+		pkg: "pkg/backup", may: []string{"pkg/apiserver", "pkg/version", "pkg/etcd/...", "pkg/ledger/...", "pkg/law", "pkg/dns/serial", "pkg/apis/..."}, avoid: []string{miekg},
 		why: "a store as a file, and what is done to one while no server runs on it: what stands in it the server and the ledger say",
 	},
 	{

@@ -34,6 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
 	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
@@ -87,7 +88,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	}
 	w := &worker{Config: c, Process: shell, identity: host + "_" + string(uuid.NewUUID())}
 	reach := rest.CopyConfig(c.Client)
-	reach.UserAgent = class.FieldManager
+	reach.UserAgent = version.UserAgent(class.FieldManager)
 	// How much is too much a second is the server's to say.
 	reach.QPS = -1
 	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))

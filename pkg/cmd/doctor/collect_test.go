@@ -28,8 +28,8 @@ import (
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apiserver"
 	versionedfake "kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -198,7 +198,7 @@ func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 			switch r.URL.Path {
 			case "/version":
 				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"major": "1", "minor": "37", "gitVersion": "v1.37.0+kubizone-v%s"}`, apiserver.Version)
+				fmt.Fprintf(w, `{"major": "1", "minor": "37", "gitVersion": "v1.37.0+kubizone-v%s"}`, version.Number())
 			case "/readyz":
 				fmt.Fprint(w, test.readyz)
 			case "/healthz":

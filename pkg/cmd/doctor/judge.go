@@ -21,8 +21,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 // automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.
@@ -508,8 +508,8 @@ func (f *facts) judgeReplicas() Finding {
 	switch {
 	case len(tags) > 1:
 		return warn(check, "they run several versions: "+strings.Join(tags, ", "), "usual during an upgrade; else kubectl rollout status")
-	case len(tags) == 1 && strings.TrimPrefix(tags[0], "v") != apiserver.Version:
-		return warn(check, fmt.Sprintf("they run %s, this program is v%s: what it knows of the server may not hold", tags[0], apiserver.Version), "use the doctor of that version")
+	case len(tags) == 1 && strings.TrimPrefix(tags[0], "v") != version.Number():
+		return warn(check, fmt.Sprintf("they run %s, this program is v%s: what it knows of the server may not hold", tags[0], version.Number()), "use the doctor of that version")
 	case len(tags) == 1:
 		return ok(check, "they run this version, "+tags[0])
 	}

@@ -22,8 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const servedName = "kubizone-apiserver.kubizone-system.svc"
@@ -69,7 +69,7 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 		service: &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
 		slices:  []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
 		pods: []corev1.Pod{{
-			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + apiserver.Version}}},
+			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + version.Number()}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		}},
 		answers: []answer{{from: "10.0.0.7:10250", direct: true, chain: []*x509.Certificate{serving.Cert}, readyz: readyz, health: healthz}},
@@ -225,7 +225,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			other := *f.pods[0].DeepCopy()
 			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"
 			f.pods = append(f.pods, other)
-		}, "replicas", Warn, "v0.0.9, v" + apiserver.Version, "rollout"},
+		}, "replicas", Warn, "v0.0.9, v" + version.Number(), "rollout"},
 		"another version": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods[0].Spec.Containers[0].Image = "kubizone:v9.0.0" }, "replicas", Warn, "v9.0.0", "doctor of that version"},
 		"no answer":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.discovery = errors.New("unable to handle the request") }, "api", Fail, "unable to handle", "first FAIL"},
 	} {

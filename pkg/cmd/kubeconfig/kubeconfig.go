@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 // Options are the flags.
@@ -87,6 +88,6 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	case err != nil:
 		return nil, "", fmt.Errorf("--kubeconfig: %w; name a kubeconfig that can be read, by the flag or $KUBECONFIG, and what is in it", err)
 	}
-	config.UserAgent = rest.DefaultKubernetesUserAgent()
+	config.UserAgent = version.UserAgent("kubizone")
 	return config, namespace, nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const two = `apiVersion: v1
@@ -54,7 +56,7 @@ func TestClient_readsFlagsFilesAndEnvironmentAsKubectlDoes(t *testing.T) {
 	t.Setenv("KUBECONFIG", path)
 	t.Setenv("HOME", t.TempDir())
 	asked, config, namespace, err := client(t)
-	if err != nil || asked != "" || namespace != "mine" || config.Host != "https://one.test" || config.BearerToken != "secret" || !strings.HasPrefix(config.UserAgent, "kubeconfig") {
+	if err != nil || asked != "" || namespace != "mine" || config.Host != "https://one.test" || config.BearerToken != "secret" || config.UserAgent != version.UserAgent("kubizone") {
 		t.Errorf("from the environment: %q %q %v, %v", asked, namespace, config, err)
 	}
 	asked, config, namespace, err = client(t, "--context", "two", "-n", "other", "--as", "you", "--as-group", "team")

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
 	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
@@ -44,7 +45,7 @@ func (c *Config) Run(ctx context.Context) error {
 	// The feed bounds what it asks at once; how much that is a second is the server's to say.
 	reach := rest.CopyConfig(c.Client)
 	reach.QPS = -1
-	reach.UserAgent = "kubizone-primary"
+	reach.UserAgent = version.UserAgent("kubizone-primary")
 	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		return err

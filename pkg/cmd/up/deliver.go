@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -87,6 +88,6 @@ func clientFor(kubeconfig, agent string) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.UserAgent = agent
+	client.UserAgent = version.UserAgent(agent)
 	return client, nil
 }

@@ -1,0 +1,22 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// number is that of the release which this tree becomes, with -dev. The linker sets the number of the tag in a release
+// (hack/package-release.sh refuses one that differs from this tree's).
+var number = "0.5.0-dev"
+
+// Number is a Semantic Version, without the "v" of tags. It is Kubizone's, not Kubernetes'.
+func Number() string { return number }
+
+// UserAgent is what a component calls itself to servers that it asks. What stands before the slash also names the
+// component among the managers of a field, where a request names none.
+func UserAgent(component string) string {
+	return fmt.Sprintf("%s/v%s (%s/%s)", component, number, runtime.GOOS, runtime.GOARCH)
+}
