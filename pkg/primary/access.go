@@ -30,6 +30,14 @@ func Rules(prefixes []netip.Prefix, keys []Key) []Rule {
 	return rules
 }
 
+// Target is a secondary that is told of new serials.
+type Target struct {
+	Addr netip.AddrPort
+	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
+	// NoCatalog: it follows none, and is not told of it.
+	NoCatalog bool
+}
+
 // access is the compiled form of the rules. No rules allow nobody.
 type access []Rule
 
@@ -103,4 +111,25 @@ func (a access) standing(from netip.Addr) standing {
 		}
 	}
 	return is
+}
+
+// newTargets checks targets; the keys that they name are of this class.
+func newTargets(list []Target, keys keyring) ([]Target, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	targets := append([]Target(nil), list...)
+	for i := range targets {
+		t := &targets[i]
+		if !t.Addr.IsValid() || t.Addr.Port() == 0 {
+			fault("Notify[%d].Addr: not an address with a port; write 192.0.2.53:53", i)
+		}
+		if t.Key == "" {
+			continue
+		}
+		t.Key = canonicalKeyName(t.Key)
+		if _, ok := keys[t.Key]; !ok {
+			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, t.Key)
+		}
+	}
+	return targets, errors.Join(faults...)
 }

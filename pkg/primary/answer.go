@@ -4,45 +4,25 @@
 package primary
 
 import (
-	"encoding/binary"
-	"errors"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
-
-// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented. Sources that nothing proves
-// get less (unprovenLimit).
-const udpLimit = 1232
 
 // responder decides what a message is answered with. It does no I/O and holds no lock, so
 // raw bytes can be thrown at it (FuzzRespond).
 type responder struct {
-	zones    Zones
-	catalogs *zoneview.Set // as Zones, of the catalog zones
-	roster   atomic.Pointer[roster]
-	clock    func() time.Time
-	cookies  *cookies
+	replier
+	classes *classes
 }
 
-// answer is what to do about a message: send msg, run the transfer, or with neither say
-// nothing.
-type answer struct {
-	msg      []byte // without length octets
-	transfer *transfer
-	// admitted: the source may know of the zones of some class, by its address or by the key that it signed with.
-	admitted bool
-
-	// For the operator's log and figures only:
-	zone       name.Name
-	refusal    string // why nothing of a zone is in msg
-	fault      error  // what kept a zone from being answered
-	extended   uint16 // the bits of msg's rcode that stand in OPT
-	difference bool   // msg is a whole IXFR
+func newResponder(of *classes, clock func() time.Time) *responder {
+	return &responder{replier{clock, newCookies()}, of}
 }
 
 // respond decides in an order that lets nobody learn a zone's name: form, signature,
@@ -55,7 +35,7 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	case malformed:
 		return answer{msg: bare(req, rcodeFormErr), refusal: "malformed"}
 	}
-	roster := r.roster.Load()
+	roster := r.classes.roster.Load()
 	var key *signingKey
 	if req.signature != nil {
 		v := roster.keys.verify(msg, req.signature, nil, r.clock())
@@ -82,7 +62,7 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	case metaType(req.qtype):
 		return reply(rcodeRefused, "type")
 	}
-	open := roster.open(from, key)
+	open := roster.classesFor(from, key)
 	if len(open) == 0 {
 		if key == nil {
 			return reply(rcodeRefused, "unsigned and not allowed by its address")
@@ -135,123 +115,89 @@ func metaType(t uint16) bool {
 // find is the zone of that name in the first class that has it.
 func (r *responder) find(open []*Class, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	for _, class := range open {
-		if s, ok := class.find(r.zones, r.catalogs, fqdn); ok {
+		if s, ok := class.find(fqdn); ok {
 			return s, true
 		}
 	}
 	return nil, false
 }
 
-// kept is the request with its question copied: a transfer outlives the buffer it came in.
-func (q request) kept() request {
-	q.question = append([]byte(nil), q.question...)
-	if q.signature != nil {
-		s := *q.signature
-		s.mac = append([]byte(nil), s.mac...)
-		q.signature = &s
+// lookup answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+func (r *responder) lookup(req request, key *signingKey, open []*Class, overTCP bool) answer {
+	fail := func(rcode uint16, why string, fault error) answer {
+		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
-	return q
-}
-
-// priorMAC is what the MAC of a response begins with.
-func (q request) priorMAC() []byte {
-	if q.signature == nil {
-		return nil
+	// The question is read already; its name stands in it uncompressed.
+	q, ok := readName(req.question[:len(req.question)-4], true)
+	if !ok {
+		return fail(rcodeRefused, "zone not served", nil)
 	}
-	return q.signature.mac
-}
-
-func (q request) replyFlags(more, rcode uint16) uint16 {
-	return flagQR | uint16(q.opcode)<<11 | q.flags&flagRD | more | rcode&0xF
-}
-
-// bare answers with a header alone: twelve octets, never more than came.
-func bare(q request, rcode uint16) []byte {
-	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)
-	return m.finish()
-}
-
-// status answers with an rcode and nothing else; its size is at most the request's.
-func (r *responder) status(q request, key *signingKey, rcode uint16) []byte {
-	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
-	return r.seal(m, q, key, rcode)
-}
-
-// seal adds what stands behind the answers: OPT if asked with one, TSIG if signed.
-func (r *responder) seal(m *message, q request, key *signingKey, rcode uint16) []byte {
-	if q.hasOPT {
-		m.addOPT(rcode)
+	zone, ok := r.enclosing(open, q, rdata.Type(req.qtype))
+	if !ok {
+		return fail(rcodeRefused, "zone not served", nil)
 	}
-	if q.answerCookie {
-		at := len(m.buf)
-		m.buf = r.cookies.make(m.buf, q.cookie[:clientCookieLen], q.from, r.clock())
-		binary.BigEndian.PutUint16(m.buf[at-2:], cookieLen) // OPT ends with the length of its options
-	}
-	b := m.finish()
-	if key != nil {
-		b, _ = key.sign(b, q.priorMAC(), stampAt(r.clock()), false)
-	}
-	return b
-}
-
-// refuseSignature answers a signature that does not hold (RFC 8945 §5.2, §5.3.2): unsigned
-// where key or MAC are in doubt, signed where only time or length is. asked is the size of
-// the request, which an unsigned answer does not exceed: a key's name may have come
-// compressed, and it goes back whole or not at all.
-func (r *responder) refuseSignature(q request, v verdict, asked int) []byte {
-	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
-	if q.hasOPT {
-		m.addOPT(rcodeNotAuth)
-	}
-	b := m.finish()
-	s := q.signature
-	switch v.err {
-	case tsigBadTime:
-		p := stamp{time: s.time, fudge: s.fudge, err: v.err, other: make([]byte, 6)}
-		now := uint64(r.clock().Unix())
-		for i := range p.other {
-			p.other[i] = byte(now >> (8 * (5 - i)))
-		}
-		b, _ = v.key.sign(b, s.mac, p, false)
-	case tsigBadTrunc:
-		p := stampAt(r.clock())
-		p.err = v.err
-		b, _ = v.key.sign(b, s.mac, p, false)
-	default:
-		keyWire, keyErr := wireName(s.key)
-		algorithmWire, algorithmErr := wireName(s.algorithm)
-		if keyErr != nil || algorithmErr != nil {
-			return bare(q, rcodeNotAuth)
-		}
-		b = appendTSIG(b, keyWire, algorithmWire, nil, stamp{time: s.time, fudge: s.fudge, err: v.err})
-		if len(b) > asked {
-			return bare(q, rcodeNotAuth)
-		}
-	}
-	return b
-}
-
-// soa answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit UDP
-// (§2). An SOA that does not fit is TC.
-func (r *responder) soa(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
-	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, r.room(q, key, overTCP))
-	record, fault := zone.PackedSOA()
-	if fault == nil {
-		_, fault = m.add(record.Owner, record.Type, record.TTL, record.Rdata[0])
-	}
+	res, fault := resolve(zone, q, rdata.Type(req.qtype), !overTCP)
 	if fault != nil {
-		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
+		return fail(rcodeServFail, "", fault)
+	}
+	limit := roomFor(req, key, overTCP)
+	m := newSmallMessage()
+	flags := uint16(0)
+	if res.authoritative {
+		flags = flagAA
+	}
+	m.begin(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
+	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) && m.addSets(res.additional[:res.glue], sectionAdditional)
+	if whole {
+		m.addSets(res.additional[res.glue:], sectionAdditional)
+	} else {
+		// Half an RRset would be taken for the whole. Who gets TC asks again over TCP, where all of it fits but an
+		// answer of more than 64 KiB.
+		m.begin(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
-			more, rcode = 0, rcodeServFail
-		}
-		m.begin(q.id, q.replyFlags(more, rcode), q.question, q.qname, maxMessage)
-		if !overTCP && errors.Is(fault, errTooLarge) {
-			fault = nil // that is what TCP is for
+			return fail(rcodeServFail, "", errTooLarge)
 		}
 	}
-	return answer{msg: r.seal(m, q, key, rcodeSuccess), fault: fault}
+	return answer{msg: r.seal(m, req, key, res.rcode), zone: zone.FQDN()}
+}
+
+// enclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is the
+// parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
+func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
+	var own *zoneview.Snapshot
+	for at, ok := q.known, true; ok; at, ok = at.Parent() {
+		zone, found := r.find(open, at)
+		if !found {
+			continue
+		}
+		if qtype == rdata.DS && q.beyond == 0 && at == q.known && own == nil {
+			own = zone
+			continue
+		}
+		return zone, true
+	}
+	return own, own != nil
+}
+
+// incremental answers an IXFR from a peer that is behind: by the difference where there is one, over TCP else by the
+// whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4).
+func (r *responder) incremental(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+	records, ok := []content.Packed(nil), false
+	if d, err := r.classes.difference(zone, serial.Serial(req.serial)); err == nil { // else the journal does not reach back
+		records, ok = packDifference(zone, d)
+	}
+	if overTCP {
+		return answer{transfer: &transfer{zone: zone, request: req.kept(), key: key, records: records}}
+	}
+	if !ok {
+		return r.soa(req, key, zone, overTCP)
+	}
+	m := newSmallMessage()
+	m.begin(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
+	for _, record := range records {
+		if fits, err := m.add(record.Owner, record.Type, record.TTL, record.Rdata[0]); err != nil || !fits {
+			return r.soa(req, key, zone, overTCP)
+		}
+	}
+	return answer{msg: r.seal(m, req, key, rcodeSuccess), difference: true}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func TestRespond_toAllowedPeer(t *testing.T) {
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), snapshot(t, "root", "", ".", 5)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), snapshot(t, "root", "", ".", 5)), Rules(local, nil))
 	update, notify := new(mdns.Msg), new(mdns.Msg)
 	update.SetUpdate("example.org.")
 	notify.SetNotify("example.org.")
@@ -122,10 +122,10 @@ func TestRespond_outsiderLearnsNothing(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
 	stranger := testKey(t, "stranger.example.", HMACSHA256)
 	for what, r := range map[string]*responder{
-		"by address": newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil)),
-		"by key":     newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: k.Name}}, k),
-		"by both":    newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k),
-		"nobody":     newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), nil),
+		"by address": testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil)),
+		"by key":     testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: k.Name}}, k),
+		"by both":    testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k),
+		"nobody":     testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), nil),
 	} {
 		r.clock = func() time.Time { return time.Unix(1700000000, 0) }
 		for _, qtype := range []uint16{mdns.TypeSOA, mdns.TypeAXFR, mdns.TypeIXFR, mdns.TypeA, mdns.TypeANY, mdns.TypeNS} {
@@ -182,7 +182,7 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 // Views are searched in order; the first that has the name serves it.
 func TestRespond_firstNamedViewServes(t *testing.T) {
 	set := served(snapshot(t, "a", "internal", "example.org.", 11), snapshot(t, "b", "", "example.org.", 22), snapshot(t, "c", "", "example.net.", 33), snapshot(t, "d", "secret", "example.com.", 44))
-	r := newResponder(t, set, Rules(local, nil))
+	r := testResponder(t, set, Rules(local, nil))
 	for _, c := range []struct {
 		views  []string
 		fqdn   string
@@ -191,7 +191,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.org.", 11}, {[]string{"", "internal"}, "example.org.", 22},
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
-		r.roster.Load().classes[0].views = c.views
+		r.classes.roster.Load().classes[0].views = c.views
 		m := unpack(t, r.respond(pack(t, query(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
 		var got uint32
 		if len(m.Answer) == 1 {
@@ -212,7 +212,7 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	h.PrimaryNameServer = strings.Repeat("m", 60) + "." + label + strings.Repeat("o", 60) + ".example."
 	h.Contact = strings.Repeat("n", 60) + "." + label + strings.Repeat("p", 60) + ".example."
 	set := served(replaceHeader(s, h))
-	r := newResponder(t, set, Rules(local, nil))
+	r := testResponder(t, set, Rules(local, nil))
 	m := unpack(t, r.respond(pack(t, query(fqdn, mdns.TypeSOA)), loopback, false).msg)
 	if !m.Truncated || len(m.Answer) != 0 {
 		t.Errorf("512 octets: %v", m)
@@ -231,7 +231,7 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 
 // Messages that lie: each is answered with FORMERR in twelve octets or dropped, quickly.
 func TestRespond_malformed(t *testing.T) {
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	head := func(qd, an, ns, ar uint16) []byte {
 		b := []byte{1, 2, 0, 0}
 		for _, n := range []uint16{qd, an, ns, ar} {
@@ -284,7 +284,7 @@ func TestRespond_malformed(t *testing.T) {
 
 // A key's name that came compressed does not make the refusal longer than the request.
 func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
-	r := newResponder(t, served(), nil)
+	r := testResponder(t, served(), nil)
 	label := strings.Repeat("k", 60) + "."
 	wire := pack(t, query(label+label+label+"example.", mdns.TypeSOA))
 	wire = append(wire, 0xC0, headerLen, 0, typeTSIG, 0, classANY, 0, 0, 0, 0)
@@ -312,7 +312,7 @@ func TestRule_coversAddressesWithAZone(t *testing.T) {
 func FuzzRespond(f *testing.F) {
 	k := testKey(f, "transfer.example.", HMACSHA256)
 	set := served(snapshot(f, "u", "", "example.org.", 7, "www A 192.0.2.1"), snapshot(f, "root", "", ".", 8))
-	r := newResponder(f, set, []Rule{{Prefixes: local}, {Key: k.Name}}, k)
+	r := testResponder(f, set, []Rule{{Prefixes: local}, {Key: k.Name}}, k)
 	now := time.Unix(1700000000, 0)
 	r.clock = func() time.Time { return now }
 	for _, m := range []*mdns.Msg{query("example.org.", mdns.TypeSOA), query(".", mdns.TypeAXFR), ixfr("example.org.", 3), new(mdns.Msg).SetNotify("example.org."), new(mdns.Msg).SetUpdate("example.org.")} {
@@ -366,7 +366,7 @@ func FuzzRespond(f *testing.F) {
 
 // What no zone served here encloses is REFUSED, whatever is asked.
 func TestRespond_outsideOfEveryZone(t *testing.T) {
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {
 		for _, qtype := range []uint16{mdns.TypeA, mdns.TypeSOA, mdns.TypeDS, mdns.TypeANY} {
 			if m := unpack(t, r.respond(pack(t, query(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {

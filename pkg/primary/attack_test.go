@@ -43,7 +43,7 @@ const clientCookie = "0102030405060708"
 
 // RFC 7873: who asks with a cookie gets ours, and it proves the source it was made for, for an hour, and no other.
 func TestCookie_provesItsSourceAlone(t *testing.T) {
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	now := time.Unix(1700000000, 0)
 	r.clock = func() time.Time { return now }
 	whole := cookieIn(unpack(t, r.respond(pack(t, withCookie("example.org.", mdns.TypeSOA, clientCookie)), loopback, false).msg))
@@ -86,7 +86,7 @@ func TestCookie_provesItsSourceAlone(t *testing.T) {
 
 // RFC 7873 §5.2.2: a cookie of an impossible length, or options that do not add up, are malformed.
 func TestCookie_malformed(t *testing.T) {
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, cookie := range []string{"01", clientCookie + "00", clientCookie + "00000000000000", strings.Repeat("00", 41)} {
 		m := unpack(t, r.respond(pack(t, withCookie("example.org.", mdns.TypeSOA, cookie)), loopback, false).msg)
 		if m.Rcode != mdns.RcodeFormatError {
@@ -108,7 +108,7 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("big TXT %s%02d", strings.Repeat("x", 30), i), fmt.Sprintf("any A 192.0.2.%d", i))
 	}
 	rows = append(rows, "any TXT little", "any AAAA 2001:db8::1")
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
 	worst := 0.0
 	for _, qtype := range []uint16{mdns.TypeANY, mdns.TypeTXT, mdns.TypeA, mdns.TypeSOA, mdns.TypeNS, mdns.TypeIXFR, mdns.TypeDNSKEY} {
 		for _, qname := range []string{"example.org.", "big.example.org.", "any.example.org.", "nowhere.example.org."} {
@@ -155,7 +155,7 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
 	set := served(snapshot(t, "u", "", "example.org.", 7))
-	r := newResponder(t, set, Rules(local, []Key{k}), k)
+	r := testResponder(t, set, Rules(local, []Key{k}), k)
 	now := time.Now()
 	r.clock = func() time.Time { return now }
 	update := new(mdns.Msg)
@@ -190,7 +190,7 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 // RFC 6891 §6.1.3: a version that we do not speak is answered with BADVERS and ours, and nothing of a zone, whatever
 // its options are.
 func TestBadVersion_saysOurs(t *testing.T) {
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	q := withCookie("example.org.", mdns.TypeSOA, clientCookie)
 	q.IsEdns0().SetVersion(7)
 	a := r.respond(pack(t, q), loopback, false)

@@ -5,7 +5,6 @@ package primary
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -146,57 +145,4 @@ func (c *catalog) step(from *zoneview.Snapshot) (content.Step, bool, error) {
 	state, err := from.State().Update(removed, added)
 	step.State = state
 	return step, true, err
-}
-
-// publish brings the catalog up to date where its time has come. It returns how long it has to wait else, 0 for not.
-func (c *Class) publish(now time.Time) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	wait, due := c.catalog.wait(now)
-	if !due || wait > 0 {
-		return wait
-	}
-	set := c.primary.catalogs
-	from, ok := set.Settled(c.catalog.uid())
-	if !ok {
-		return 0
-	}
-	step, changed, err := c.catalog.step(from)
-	if changed {
-		c.catalog.last = now
-	}
-	if err == nil && changed {
-		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
-	}
-	if err != nil {
-		// What is listed wrongly is deleted by those who follow: begin again from what is known. Where the store went
-		// back, those who follow take it when its revisions have passed what they have.
-		c.primary.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
-		c.catalog = newCatalog(c.name, c.catalog.fqdn)
-		c.catalog.last = now
-		set.Put(c.catalog.begin(c.members, c.serial), true)
-	}
-	return 0
-}
-
-// publishLoop publishes catalogs as their classes change, until ctx ends.
-func (p *Primary) publishLoop(ctx context.Context) {
-	for {
-		var wait time.Duration
-		for _, class := range p.responder.roster.Load().classes {
-			if w := class.publish(p.config.Clock()); w > 0 && (wait == 0 || w < wait) {
-				wait = w
-			}
-		}
-		var timer <-chan time.Time
-		if wait > 0 {
-			timer = time.After(wait)
-		}
-		select {
-		case <-p.stirred.catalogs:
-		case <-timer:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

@@ -4,16 +4,17 @@
 package primary
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -56,8 +57,8 @@ type Membership struct {
 // Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
 // there were none.
 type Class struct {
-	primary *Primary
-	name    string
+	all  *classes
+	name string
 	// views are those of the nameless class, whose zones are not listed.
 	views []string
 
@@ -71,28 +72,8 @@ type Class struct {
 	catalog *catalog      // nil: none
 }
 
-// roster is all classes and keys at one moment. It is replaced, never changed.
-type roster struct {
-	keys    keyring
-	classes []*Class
-}
-
-// AddClass makes a class with the members that it has, all of them: what its catalog does not list is removed by the
-// secondaries that follow it. Faults are reported all at once, by field.
-func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
-	if c.Name == "" {
-		return nil, errors.New("primary: class: Name: required")
-	}
-	if of.Serial == 0 && !c.Catalog.IsZero() {
-		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
-	}
-	class := &Class{primary: p, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused)}
-	class.members, class.byName = seats(of.Members, c.Catalog)
-	return class, class.set(c, true)
-}
-
-// seats are the members that have a name, and who has which.
-func seats(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
+// nameMembers are the members that have a name, and the names with the member that has each.
+func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
 	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} })
 	delete(has, catalog)
 	named, byName := map[string]name.Name{}, map[name.Name]string{}
@@ -105,15 +86,15 @@ func seats(members []Member, catalog name.Name) (map[string]name.Name, map[name.
 // Update gives the class other peers, keys or another catalog. Its members stay.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
-	return c.set(config, false)
+	return c.configure(config, false)
 }
 
-func (c *Class) set(config ClassConfig, isNew bool) error {
-	p := c.primary
-	p.changing.Lock()
-	defer p.changing.Unlock()
+func (c *Class) configure(config ClassConfig, isNew bool) error {
+	s := c.all
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
-	before := p.responder.roster.Load()
+	before := s.roster.Load()
 	at := slices.IndexFunc(before.classes, func(other *Class) bool { return other.name == c.name })
 	switch {
 	case isNew && at >= 0:
@@ -138,68 +119,50 @@ func (c *Class) set(config ClassConfig, isNew bool) error {
 	if c.serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
-	had := p.classKeys[c.name]
-	p.classKeys[c.name] = keys
-	after, err := p.newRoster(before, c)
+	had := s.keys[c.name]
+	s.keys[c.name] = keys
+	after, err := s.newRoster(before, c)
 	if err != nil {
-		p.classKeys[c.name] = had
+		s.keys[c.name] = had
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
 	if c.catalog != nil && c.catalog.fqdn != config.Catalog {
-		p.catalogs.Remove(c.catalog.uid())
+		s.catalogs.Remove(c.catalog.uid())
 		c.catalog = nil
 	}
 	if c.catalog == nil && !config.Catalog.IsZero() {
 		c.catalog = newCatalog(c.name, config.Catalog)
-		p.catalogs.Put(c.catalog.begin(c.members, c.serial), true)
+		s.catalogs.Put(c.catalog.begin(c.members, c.serial), true)
 	}
-	p.responder.roster.Store(after)
-	p.stirred.class(c)
+	s.roster.Store(after)
+	s.changes.class(c)
 	return nil
-}
-
-// newRoster is before with class in it, where it is not yet, and the keys of all. The nameless class stays first.
-func (p *Primary) newRoster(before *roster, class *Class) (*roster, error) {
-	after := &roster{keys: keyring{}, classes: slices.Clone(before.classes)}
-	if class != nil && !slices.Contains(after.classes, class) {
-		after.classes = append(after.classes, class)
-	}
-	slices.SortFunc(after.classes, func(a, b *Class) int { return cmp.Compare(a.name, b.name) })
-	for _, c := range after.classes {
-		for keyName, k := range p.classKeys[c.name] {
-			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
-				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
-			}
-			after.keys[keyName] = k
-		}
-	}
-	return after, nil
 }
 
 // Close ends the class: its zones are no longer handed to its peers.
 func (c *Class) Close() {
-	p := c.primary
-	p.changing.Lock()
-	defer p.changing.Unlock()
-	before := p.responder.roster.Load()
+	s := c.all
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	before := s.roster.Load()
 	at := slices.Index(before.classes, c)
 	if at < 0 {
 		return
 	}
-	delete(p.classKeys, c.name)
+	delete(s.keys, c.name)
 	without := &roster{classes: slices.Delete(slices.Clone(before.classes), at, at+1)}
-	after, _ := p.newRoster(without, nil) // fewer keys do not differ where more did not
-	p.responder.roster.Store(after)
+	after, _ := s.newRoster(without, nil) // fewer keys do not differ where more did not
+	s.roster.Store(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.catalog != nil {
-		p.catalogs.Remove(c.catalog.uid())
+		s.catalogs.Remove(c.catalog.uid())
 	}
 	c.access, c.notify, c.catalog = nil, nil, nil
 	clear(c.members)
 	clear(c.byName)
-	p.stirred.class(c)
+	s.changes.class(c)
 }
 
 // Set says which members the class has now. Peers see those that came and do not see those that went at once; the
@@ -211,41 +174,41 @@ func (c *Class) Set(to Membership) {
 	if c.catalog != nil {
 		catalog = c.catalog.fqdn
 	}
-	members, byName := seats(to.Members, catalog)
+	members, byName := nameMembers(to.Members, catalog)
 	for uid, zone := range c.members {
 		if members[uid] != zone {
 			c.catalog.remove(uid, zone)
-			c.primary.stirred.zone(uid)
+			c.all.changes.zone(uid)
 		}
 	}
 	for uid, zone := range members {
 		if c.members[uid] != zone {
 			c.catalog.add(uid, zone)
-			c.primary.stirred.zone(uid)
+			c.all.changes.zone(uid)
 		}
 	}
 	for uid := range c.paused {
 		if !to.Paused[uid] {
-			c.primary.stirred.zone(uid) // its secondaries have missed what came meanwhile
+			c.all.changes.zone(uid) // its secondaries have missed what came meanwhile
 		}
 	}
 	c.members, c.byName, c.paused, c.serial = members, byName, maps.Clone(to.Paused), to.Serial
 	if c.catalog != nil {
 		c.catalog.wanted = to.Serial
 	}
-	c.primary.stirred.catalog()
+	c.all.changes.catalog()
 }
 
 // Announce tells the class's targets of a zone's serial again.
-func (c *Class) Announce(uid string) { c.primary.stirred.again(c, uid) }
+func (c *Class) Announce(uid string) { c.all.changes.again(c, uid) }
 
 // find is the zone of that name that the class's peers may know of.
-func (c *Class) find(zones Zones, catalogs *zoneview.Set, fqdn name.Name) (*zoneview.Snapshot, bool) {
+func (c *Class) find(fqdn name.Name) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
 	}
 	for _, view := range c.views {
-		if s, ok := zones.Find(view, fqdn); ok {
+		if s, ok := c.all.zones.Find(view, fqdn); ok {
 			return s, true
 		}
 	}
@@ -254,14 +217,14 @@ func (c *Class) find(zones Zones, catalogs *zoneview.Set, fqdn name.Name) (*zone
 	if c.catalog != nil && c.catalog.fqdn == fqdn {
 		uid = c.catalog.uid()
 		c.mu.RUnlock()
-		return catalogs.Settled(uid)
+		return c.all.catalogs.Settled(uid)
 	}
 	paused := c.paused[uid]
 	c.mu.RUnlock()
 	if !ok || paused {
 		return nil, false
 	}
-	s, ok := zones.Settled(uid)
+	s, ok := c.all.zones.Settled(uid)
 	if !ok || s.FQDN() != fqdn {
 		return nil, false
 	}
@@ -269,7 +232,7 @@ func (c *Class) find(zones Zones, catalogs *zoneview.Set, fqdn name.Name) (*zone
 }
 
 // nameOf is that under which the class may have something to say about a zone now; zero: it has not.
-func (c *Class) nameOf(zones Zones, uid string) name.Name {
+func (c *Class) nameOf(uid string) name.Name {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.catalog != nil && c.catalog.uid() == uid {
@@ -281,7 +244,7 @@ func (c *Class) nameOf(zones Zones, uid string) name.Name {
 	if len(c.views) == 0 {
 		return name.Name{}
 	}
-	if s, ok := zones.Settled(uid); ok {
+	if s, ok := c.all.zones.Settled(uid); ok {
 		return s.FQDN()
 	}
 	return name.Name{}
@@ -323,22 +286,33 @@ func (c *Class) targets() []Target {
 	return c.notify
 }
 
-// open are the classes that let this request in.
-func (r *roster) open(from netip.Addr, key *signingKey) []*Class {
-	var open []*Class
-	for _, c := range r.classes {
-		if c.allows(from, key) {
-			open = append(open, c)
-		}
+// publish brings the catalog up to date where its time has come. It returns how long it has to wait else, 0 for not.
+func (c *Class) publish(now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wait, due := c.catalog.wait(now)
+	if !due || wait > 0 {
+		return wait
 	}
-	return open
-}
-
-// standing of a source is the best that it has in any class.
-func (r *roster) standing(from netip.Addr) standing {
-	is := outsider
-	for _, c := range r.classes {
-		is = max(is, c.standing(from))
+	set := c.all.catalogs
+	from, ok := set.Settled(c.catalog.uid())
+	if !ok {
+		return 0
 	}
-	return is
+	step, changed, err := c.catalog.step(from)
+	if changed {
+		c.catalog.last = now
+	}
+	if err == nil && changed {
+		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
+	}
+	if err != nil {
+		// What is listed wrongly is deleted by those who follow: begin again from what is known. Where the store went
+		// back, those who follow take it when its revisions have passed what they have.
+		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
+		c.catalog = newCatalog(c.name, c.catalog.fqdn)
+		c.catalog.last = now
+		set.Put(c.catalog.begin(c.members, c.serial), true)
+	}
+	return 0
 }

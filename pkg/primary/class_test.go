@@ -48,7 +48,7 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 // Promise 2, for classes: who is a peer of one class cannot tell a zone of another, or its catalog, from none.
 func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	p, _, _, key, blueKey := twoClasses(t)
-	r := p.responder
+	r := p.tcp.responder
 	r.clock = func() time.Time { return time.Unix(1700000000, 0) }
 	ask := func(zone string, qtype uint16, from netip.Addr, key *Key) []byte {
 		m := query(zone, qtype)
@@ -107,17 +107,17 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	p, red, blue, key, _ := twoClasses(t)
 	org := Member{"org", name.MustParse("example.org.")}
 	red.Set(Membership{Members: []Member{org, {"other", org.Zone}, {"third", name.MustParse("red.catalog.example.")}}, Serial: 1001})
-	if zone := red.nameOf(p.config.Zones, "org"); zone != org.Zone {
+	if zone := red.nameOf("org"); zone != org.Zone {
 		t.Errorf("who has the name: %v", zone)
 	}
 	for _, uid := range []string{"other", "third"} {
-		if zone := red.nameOf(p.config.Zones, uid); zone == org.Zone || zone == red.catalog.fqdn {
+		if zone := red.nameOf(uid); zone == org.Zone || zone == red.catalog.fqdn {
 			t.Errorf("a zone whose name is another's: %v", zone)
 		}
 	}
 	// Whose the name was leaves it to the next.
 	red.Set(Membership{Members: []Member{{"other", org.Zone}}, Serial: 1002})
-	if zone := red.nameOf(p.config.Zones, "other"); zone != org.Zone {
+	if zone := red.nameOf("other"); zone != org.Zone {
 		t.Errorf("the next: %v", zone)
 	}
 	if err := blue.Update(ClassConfig{Catalog: name.MustParse("example.net.")}); err == nil {
@@ -148,21 +148,21 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	red.Close()
 	m := query("example.org.", mdns.TypeSOA)
 	wire, _ := signed(t, m, key, time.Now())
-	if got := unpack(t, p.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
+	if got := unpack(t, p.tcp.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
 		t.Errorf("a zone of a closed class: %v", got)
 	}
 	if err := red.Update(ClassConfig{}); err == nil {
 		t.Error("a closed class is changed")
 	}
 	green.Close()
-	if got := unpack(t, p.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
+	if got := unpack(t, p.tcp.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
 		t.Errorf("with the key of a closed class: %v", got)
 	}
 }
 
 func settledCatalog(t *testing.T, p *Primary, c *Class) *zoneview.Snapshot {
 	t.Helper()
-	s, ok := p.catalogs.Settled(c.catalog.uid())
+	s, ok := p.classes.catalogs.Settled(c.catalog.uid())
 	if !ok {
 		t.Fatal("no catalog")
 	}
@@ -246,7 +246,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if same, _ := catalogOf(t, p, red); same != at {
 		t.Errorf("serial %d for nothing", same)
 	}
-	d, err := p.catalogs.Difference(settledCatalog(t, p, red), begun)
+	d, err := p.classes.catalogs.Difference(settledCatalog(t, p, red), begun)
 	if err != nil || len(d.Removed) != 2 || len(d.Added) != 0 {
 		t.Errorf("IXFR from the first serial: %+v, %v", d, err)
 	}
@@ -288,10 +288,10 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	if at != again || !maps.Equal(members, same) || len(members) != 2 {
 		t.Errorf("%d: %v\n%d: %v", at, members, again, same)
 	}
-	if _, err := first.catalogs.Difference(settledCatalog(t, first, ofFirst), 6); err != nil {
+	if _, err := first.classes.catalogs.Difference(settledCatalog(t, first, ofFirst), 6); err != nil {
 		t.Error(err)
 	}
-	if d, err := second.catalogs.Difference(settledCatalog(t, second, ofSecond), 6); err == nil {
+	if d, err := second.classes.catalogs.Difference(settledCatalog(t, second, ofSecond), 6); err == nil {
 		t.Errorf("a difference from a serial that it never had: %+v", d)
 	}
 }
@@ -302,7 +302,7 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
 	rcode := func() int {
 		wire, _ := signed(t, query("example.org.", mdns.TypeSOA), key, time.Now())
-		return unpack(t, p.responder.respond(wire, outside, false).msg).Rcode
+		return unpack(t, p.tcp.responder.respond(wire, outside, false).msg).Rcode
 	}
 	red.Set(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
 	red.publish(time.Now())

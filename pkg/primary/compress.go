@@ -38,6 +38,9 @@ type compressor struct {
 // without a look at the message. The place 0 is none: there the message's ID stands.
 type slot struct{ at, tag uint16 }
 
+// lengthOctets are those of TCP in front of each message.
+const lengthOctets = 2
+
 const (
 	// pointerReach is the first offset that no pointer can name.
 	pointerReach = 1 << 14

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
 	"net/netip"
 	"time"
 
 	"k8s.io/klog/v2"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -33,14 +33,6 @@ type Zones interface {
 }
 
 var _ Zones = (*zoneview.Set)(nil)
-
-// Target is a secondary that is told of new serials.
-type Target struct {
-	Addr netip.AddrPort
-	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
-	// NoCatalog: it follows none, and is not told of it.
-	NoCatalog bool
-}
 
 // Config says what a primary serves, where and to whom. Zones and Listen are required;
 // every other zero value has the meaning its comment gives. Durations are as in package
@@ -106,8 +98,9 @@ type Config struct {
 	Logger klog.Logger
 }
 
-// complete fills in the defaults and reports all faults at once.
-func (c Config) complete() (Config, *roster, error) {
+// complete fills in the defaults, brings the rules and targets into the form in which they are compared, and reports all
+// faults at once.
+func (c Config) complete() (Config, keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if c.Zones == nil {
@@ -121,56 +114,20 @@ func (c Config) complete() (Config, *roster, error) {
 			fault("Listen[%d]: not an address with a port; write 127.0.0.1:5300 or [::1]:5300", i)
 		}
 	}
-	for _, n := range []struct {
-		name   string
-		value  *int
-		preset int
-	}{
-		{"MaxConns", &c.MaxConns, 512},
-		{"MaxTransfers", &c.MaxTransfers, 16},
-		{"NotifyAttempts", &c.NotifyAttempts, 8},
-	} {
-		if *n.value < 0 {
-			fault("%s: %d is negative; 0 means %d", n.name, *n.value, n.preset)
-		} else if *n.value == 0 {
-			*n.value = n.preset
-		}
-	}
-	for _, n := range []struct {
-		name   string
-		value  *int
-		preset int
-	}{
-		{"MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4)},
-		{"MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2)},
-	} {
-		if *n.value < 0 {
-			fault("%s: %d is negative; 0 means %d here", n.name, *n.value, n.preset)
-		} else if *n.value == 0 {
-			*n.value = n.preset
-		}
-	}
-	for _, d := range []struct {
-		name   string
-		value  *time.Duration
-		preset time.Duration
-	}{
-		{"TransferWait", &c.TransferWait, 30 * time.Second},
-		{"TransferTimeout", &c.TransferTimeout, time.Hour},
-		{"IdleTimeout", &c.IdleTimeout, 30 * time.Second},
-		{"ReadTimeout", &c.ReadTimeout, 5 * time.Second},
-		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
-		{"StopTimeout", &c.StopTimeout, 5 * time.Second},
-		{"NotifyTimeout", &c.NotifyTimeout, 2 * time.Second},
-		{"NotifyInterval", &c.NotifyInterval, 200 * time.Millisecond},
-		{"NotifyBackoff", &c.NotifyBackoff, time.Second},
-	} {
-		if *d.value < 0 {
-			fault("%s: %s is negative; 0 means %s", d.name, *d.value, d.preset)
-		} else if *d.value == 0 {
-			*d.value = d.preset
-		}
-	}
+	preset(fault, "MaxConns", &c.MaxConns, 512)
+	preset(fault, "MaxTransfers", &c.MaxTransfers, 16)
+	preset(fault, "NotifyAttempts", &c.NotifyAttempts, 8)
+	preset(fault, "MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4))
+	preset(fault, "MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2))
+	preset(fault, "TransferWait", &c.TransferWait, 30*time.Second)
+	preset(fault, "TransferTimeout", &c.TransferTimeout, time.Hour)
+	preset(fault, "IdleTimeout", &c.IdleTimeout, 30*time.Second)
+	preset(fault, "ReadTimeout", &c.ReadTimeout, 5*time.Second)
+	preset(fault, "WriteTimeout", &c.WriteTimeout, 30*time.Second)
+	preset(fault, "StopTimeout", &c.StopTimeout, 5*time.Second)
+	preset(fault, "NotifyTimeout", &c.NotifyTimeout, 2*time.Second)
+	preset(fault, "NotifyInterval", &c.NotifyInterval, 200*time.Millisecond)
+	preset(fault, "NotifyBackoff", &c.NotifyBackoff, time.Second)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -181,96 +138,15 @@ func (c Config) complete() (Config, *roster, error) {
 	rules, errAccess := newAccess(c.Allow, keys)
 	targets, errNotify := newTargets(c.Notify, keys)
 	faults = append(faults, errKeys, errAccess, errNotify)
-	nameless := &Class{views: c.Views, access: rules, notify: targets}
-	return c, &roster{keys: keys, classes: []*Class{nameless}}, errors.Join(faults...)
+	c.Allow, c.Notify = rules, targets
+	return c, keys, errors.Join(faults...)
 }
 
-// newKeyring checks keys and finds them by name; its error names all faults, and what is right is in it nevertheless.
-func newKeyring(list []Key) (keyring, error) {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	keys := keyring{}
-	for i, k := range list {
-		if k.secret == nil {
-			fault("Keys[%d]: no key; make one with NewKey, ParseKeys or ReadKeyFile", i)
-			continue
-		}
-		if _, twice := keys[k.Name]; twice {
-			fault("Keys[%d]: %q stands twice; names must differ", i, k)
-		}
-		signing, err := newSigningKey(k)
-		if err != nil {
-			fault("Keys[%d]: %w", i, err)
-			continue
-		}
-		keys[k.Name] = signing
-	}
-	return keys, errors.Join(faults...)
-}
-
-// newTargets checks targets; the keys that they name are of this class.
-func newTargets(list []Target, keys keyring) ([]Target, error) {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	targets := append([]Target(nil), list...)
-	for i := range targets {
-		t := &targets[i]
-		if !t.Addr.IsValid() || t.Addr.Port() == 0 {
-			fault("Notify[%d].Addr: not an address with a port; write 192.0.2.53:53", i)
-		}
-		if t.Key == "" {
-			continue
-		}
-		t.Key = canonicalKeyName(t.Key)
-		if _, ok := keys[t.Key]; !ok {
-			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, t.Key)
-		}
-	}
-	return targets, errors.Join(faults...)
-}
-
-// listenError says which address was wanted and, for the usual reason, what to do.
-func listenError(network string, at netip.AddrPort, err error) error {
-	if errors.Is(err, errAddrInUse) {
-		return fmt.Errorf("%s %s: the port is taken by another process (%w); stop that one, or choose another port", network, at, err)
-	}
-	return fmt.Errorf("%s %s: %w; name an address of this machine and a port that this user may take", network, at, err)
-}
-
-// pair is one address served over both transports.
-type pair struct {
-	udp *net.UDPConn
-	tcp *net.TCPListener
-	at  netip.AddrPort
-}
-
-// udpBuffer is what waits in the kernel, in octets: some thousand questions. A peer repeats one that was lost after
-// seconds.
-const udpBuffer = 2 << 20
-
-// listenPair opens both. With port 0 the port TCP is given may be taken for UDP: then the
-// next one is tried.
-func listenPair(at netip.AddrPort) (pair, error) {
-	for attempt := 0; ; attempt++ {
-		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
-		if err != nil {
-			return pair{}, listenError("tcp", at, err)
-		}
-		got := tcp.Addr().(*net.TCPAddr).AddrPort()
-		both := netip.AddrPortFrom(at.Addr(), got.Port())
-		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
-		if err == nil {
-			// A burst of thousands of questions; what the system does not grant is no reason not to serve.
-			_ = udp.SetReadBuffer(udpBuffer)
-			err = answerFromWhereAsked(udp, at.Addr())
-			if err == nil {
-				return pair{udp: udp, tcp: tcp, at: both}, nil
-			}
-			udp.Close()
-		}
-		tcp.Close()
-		if at.Port() != 0 || attempt == 16 {
-			return pair{}, listenError("udp", both, err)
-		}
+// preset gives a field its default where it has none.
+func preset[T int | time.Duration](fault func(format string, args ...any), field string, value *T, to T) {
+	if *value < 0 {
+		fault("%s: %v is negative; 0 means %v", field, *value, to)
+	} else if *value == 0 {
+		*value = to
 	}
 }

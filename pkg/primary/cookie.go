@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	optionCookie = 10 // RFC 7873 §4
-
-	clientCookieLen = 8
 	serverCookieLen = 16 // version, reserved, time, MAC: the layout of RFC 9018 §4
 	cookieLen       = 4 + clientCookieLen + serverCookieLen
 
@@ -66,26 +63,4 @@ func (c *cookies) proves(cookie []byte, from netip.Addr, now time.Time) bool {
 	client, head, mac := cookie[:clientCookieLen], cookie[clientCookieLen:clientCookieLen+8], cookie[clientCookieLen+8:]
 	age := time.Duration(int32(uint32(now.Unix())-binary.BigEndian.Uint32(head[4:]))) * time.Second // RFC 1982
 	return age >= -cookieSkew && age <= cookieLife && hmac.Equal(mac, c.mac(client, head, from))
-}
-
-// readOptions takes the cookie out of an OPT record's options; false: they do not add up, or the cookie has a length
-// that none has (RFC 7873 §5.2.2).
-func (r *request) readOptions(data []byte) bool {
-	for len(data) > 0 {
-		if len(data) < 4 {
-			return false
-		}
-		code, length := binary.BigEndian.Uint16(data), int(binary.BigEndian.Uint16(data[2:]))
-		if data = data[4:]; length > len(data) {
-			return false
-		}
-		if code == optionCookie && r.cookie == nil {
-			if length != clientCookieLen && (length < 16 || length > 40) {
-				return false
-			}
-			r.cookie = data[:length]
-		}
-		data = data[length:]
-	}
-	return true
 }

@@ -3,7 +3,7 @@
 
 // Package primary is the hidden primary: it hands zones to secondaries by SOA, AXFR and
 // IXFR over UDP and TCP, tells them of new serials by NOTIFY, and answers the plain
-// questions of those who may transfer. TSIG (RFC 8945) proves who asks; nobody else learns
+// questions of those who may transfer. TSIG (RFC 8945) proves who asks; no other source learns
 // anything.
 //
 // It promises:
@@ -30,9 +30,11 @@
 // from before what is kept gets the whole zone (RFC 1995 §4). It signs no zone (DNSSEC),
 // takes no UPDATE and asks nobody: a CNAME out of its zone is where the answer ends.
 //
-// Read answer.go first: what is decided about a message, in which order. query.go reads a
-// message, resolve.go finds what a zone says, difference.go what is new in it; message.go
-// writes a message, compress.go its names, cookie.go knows sources again, class.go says whose zones are whose peers',
-// catalog.go lists them, transfer.go streams a zone, tsig.go signs; tcp.go and primary.go
-// are the sockets, newcomers.go has the connections that have not signed yet, notify.go the way back.
+// Read answer.go first: what is decided about a message, in which order; it does no I/O. query.go reads a message;
+// resolve.go finds what a zone says, difference.go what is new in it, transfer.go streams it; message.go writes a
+// message, compress.go its names, reply.go what is not of a zone, tsig.go signs, cookie.go knows sources again.
+// class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
+// class's zones, access.go says who is a peer. serve.go has the sockets and UDP; tcp.go has connections, with budget.go
+// and newcomers.go for their places; notifier.go says which target is told of which serial, notify.go sends that.
+// primary.go puts the parts together.
 package primary

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -97,15 +98,13 @@ func served(zones ...*zoneview.Snapshot) *zoneview.Set {
 	return set
 }
 
-func newResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
+func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
 	t.Helper()
-	c, first, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.complete()
+	c, known, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &responder{zones: c.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), clock: c.Clock, cookies: newCookies()}
-	r.roster.Store(first)
-	return r
+	return newResponder(newClasses(&c, known, c.Logger), c.Clock)
 }
 
 func query(fqdn string, qtype uint16) *mdns.Msg {

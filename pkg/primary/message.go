@@ -15,6 +15,10 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: the length field over TCP has two octets
 
+// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented. Sources that nothing proves
+// get less (unprovenLimit).
+const udpLimit = 1232
+
 // message packs one DNS message. It holds the two length octets of TCP in front, so that
 // a message leaves in one write, and is used again for the next one of a transfer. All its
 // answers are of one zone. What is added is packed already; here it gets its place.
@@ -25,8 +29,6 @@ type message struct {
 	full   bool      // an answer did not fit: the next message begins before the next answer
 	names  compressor
 }
-
-const lengthOctets = 2
 
 func newMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, lengthOctets+maxMessage+overshoot), names: newCompressor(transferSlots)}
@@ -79,8 +81,17 @@ func (m *message) add(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fi
 		return false, nil
 	}
 	mark := len(m.buf)
-	b := m.names.appendOwner(m.buf, owner)
-	b = append(b, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
+	m.buf = m.names.appendOwner(m.buf, owner)
+	if fits = m.addRecord(mark, sectionAnswer, t, ttl, data); !fits && m.counts[sectionAnswer] == 0 {
+		err = fmt.Errorf("%s %s: %w", owner, t, errTooLarge)
+	}
+	return fits, err
+}
+
+// addRecord appends a record to its owner, which stands at mark already. false: there is no room for it, and the message
+// stands as it was before the owner.
+func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
+	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
 	b = m.appendData(b, t, data)
 	if length := len(b) - at; length <= maxMessage {
@@ -88,14 +99,11 @@ func (m *message) add(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fi
 	}
 	if len(b)-lengthOctets > m.limit {
 		m.buf, m.full = b[:mark], true // what was remembered of its names is gone
-		if m.counts[sectionAnswer] == 0 {
-			return false, fmt.Errorf("%s %s: %w", owner, t, errTooLarge)
-		}
-		return false, nil
+		return false
 	}
 	m.buf = b
-	m.counts[sectionAnswer]++
-	return true, nil
+	m.counts[section]++
+	return true
 }
 
 // appendData compresses the names of types of RFC 1035 and no others (RFC 3597 §4).
@@ -119,7 +127,7 @@ func (m *message) addOPT(rcode uint16) {
 	m.buf = append(m.buf, 0, 0, typeOPT)
 	m.buf = binary.BigEndian.AppendUint16(m.buf, udpLimit)
 	m.buf = append(m.buf, byte(rcode>>4), 0, 0, 0, 0, 0)
-	m.counts[sectionMore]++
+	m.counts[sectionAdditional]++
 }
 
 const optLen = 11

@@ -115,7 +115,7 @@ func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 			}
 			records = append(records, fmt.Sprintf("a TXT \"%s\"", strings.Repeat("p", pad%255+1)))
 			s := snapshot(t, "u", "", "example.org.", 9, records...)
-			r := newResponder(t, served(s), rules, k)
+			r := testResponder(t, served(s), rules, k)
 			m := query("example.org.", mdns.TypeAXFR)
 			m.SetEdns0(1232, false)
 			wire := pack(t, m)
@@ -181,7 +181,7 @@ func TestMessage_limitIsExact(t *testing.T) {
 func TestTransfer_everyMessageSigned(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
 	s := snapshot(t, "u", "", "example.org.", 9, hosts(8000)...)
-	r := newResponder(t, served(s), Rules(local, []Key{k}), k)
+	r := testResponder(t, served(s), Rules(local, []Key{k}), k)
 	wire, mac := signed(t, query("example.org.", mdns.TypeAXFR), k, time.Now())
 	messages := collect(t, r, wire)
 	if len(messages) < 3 {
@@ -221,7 +221,7 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 		tc.set.Owner, tc.set.TTL = name.MustRel("x"), content.InheritTTL()
 		z := zoneview.Zone{UID: "u", Namespace: "default", Name: "z"}
 		s := zoneview.NewSnapshot(z, header("example.org."), 1, 1, sethash.State{}, slices.Values([]content.RRset{tc.set}))
-		a := newResponder(t, served(s), Rules(local, nil)).respond(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
+		a := testResponder(t, served(s), Rules(local, nil)).respond(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
 		octets := 0
 		sent, err := a.transfer.run(newMessage(), time.Now, func(b []byte) error { octets += len(b); return nil })
 		switch {
@@ -240,7 +240,7 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 // other case does not colour the owners.
 func TestMessage_compression(t *testing.T) {
 	s := snapshot(t, "u", "", "example.org.", 9, hosts(3000)...)
-	r := newResponder(t, served(s), Rules(local, nil))
+	r := testResponder(t, served(s), Rules(local, nil))
 	total := 0
 	for _, q := range []string{"example.org.", "ExAmPlE.oRg."} {
 		messages := collect(t, r, pack(t, query(q, mdns.TypeAXFR)))
@@ -371,7 +371,7 @@ func TestTransfer_flatMemory(t *testing.T) {
 	m := newMessage()
 	first := &m.buf[:1][0]
 	s := snapshot(t, "u", "", "example.org.", 9, hosts(20000)...)
-	r := newResponder(t, served(s), Rules(local, nil))
+	r := testResponder(t, served(s), Rules(local, nil))
 	a := r.respond(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
 	names := 0
 	_, err := a.transfer.run(m, r.clock, func(framed []byte) error {

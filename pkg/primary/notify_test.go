@@ -13,6 +13,7 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -133,14 +134,14 @@ func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 
 // Hundreds of changes: the target hears one NOTIFY an interval, never two at a time, and
 // the last one it hears is the newest.
-func TestNotify_coalescesAndKeepsOneInFlight(t *testing.T) {
-	var flights sync.Mutex
+func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
+	var sending sync.Mutex
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
-		if !flights.TryLock() {
+		if !sending.TryLock() {
 			t.Error("two in flight")
 		}
 		time.Sleep(5 * time.Millisecond)
-		flights.Unlock()
+		sending.Unlock()
 		return confirm(n, m)
 	})
 	const interval, last = 50 * time.Millisecond, 300
@@ -200,7 +201,7 @@ func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 	}
 }
 
-func TestNotify_givesUpAndStartsAgainWithNews(t *testing.T) {
+func TestNotify_givesUpAndStartsAgainWithANewSerial(t *testing.T) {
 	target := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
 	set := served(snapshot(t, "u", "", "example.org.", 1))
 	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: 5 * time.Millisecond, NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
@@ -213,7 +214,7 @@ func TestNotify_givesUpAndStartsAgainWithNews(t *testing.T) {
 	target.wait(t, 6)
 }
 
-// A dead target does not keep news from a living one.
+// A dead target does not keep a serial from a living one.
 func TestNotify_targetsAreIndependent(t *testing.T) {
 	dead := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
 	alive := newSecondary(t, confirm)
@@ -280,13 +281,13 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, mac, err := p.notifyMessage(&news{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}, p.responder.roster.Load().keys[k.Name])
+	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).pack(p.classes.roster.Load().keys[k.Name], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := pack(t, new(mdns.Msg).SetReply(unpack(t, msg)))
 	forged, _ := sk.sign(reply, mac, stampAt(time.Now()), false)
-	if answered, _ := p.readNotifyAnswer(forged, unpack(t, msg).Id, p.responder.roster.Load().keys[k.Name], mac); answered {
+	if answered, _ := readNotifyAnswer(forged, unpack(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}
 }
@@ -314,9 +315,9 @@ func TestNotify_followsWhatIsServed(t *testing.T) {
 	}
 }
 
-// A target that was away hears news at once when it is back, however long the backoff of
-// the old news has grown.
-func TestNotify_newsDoesNotWaitOutTheBackoff(t *testing.T) {
+// A target that was away hears a new serial at once when it is back, however long the backoff of
+// the old one has grown.
+func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		if n == 1 {
 			return new(mdns.Msg).SetRcode(m, mdns.RcodeServerFailure)

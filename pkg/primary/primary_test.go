@@ -306,10 +306,10 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
 	deadline := time.Now().Add(time.Minute)
 	for {
-		if ok, _ := p.transfers.take(loopback); !ok {
+		if ok, _ := p.tcp.transfers.take(loopback); !ok {
 			break
 		}
-		p.transfers.give(loopback)
+		p.tcp.transfers.give(loopback)
 		if time.Now().After(deadline) {
 			t.Fatal("the transfer does not begin")
 		}
@@ -323,7 +323,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 
 func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1, TransferWait: 50 * time.Millisecond})
-	if ok, _ := p.transfers.take(outside); !ok {
+	if ok, _ := p.tcp.transfers.take(outside); !ok {
 		t.Fatal("no place")
 	}
 	conn := dialTCP(t, p)
@@ -331,7 +331,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	if m := receive(t, conn); m.Rcode != mdns.RcodeServerFailure {
 		t.Error(m)
 	}
-	p.transfers.give(outside)
+	p.tcp.transfers.give(outside)
 	send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
 	if m := receive(t, conn); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)

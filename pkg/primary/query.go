@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -46,6 +47,13 @@ const (
 	rcodeYXDomain = 6
 	rcodeNotAuth  = 9
 	rcodeBadVers  = 16 // needs the OPT record's upper bits, RFC 6891 §6.1.3
+
+	optionCookie    = 10 // RFC 7873 §4
+	clientCookieLen = 8
+
+	sectionAnswer     = 0
+	sectionAuthority  = 1
+	sectionAdditional = 2
 )
 
 // request is one message read once. All slices point into the message.
@@ -159,11 +167,6 @@ func readMessage(msg []byte) (request, reading) {
 	return r, readable
 }
 
-const (
-	sectionAuthority  = 1
-	sectionAdditional = 2
-)
-
 // record is the frame of a record: where its parts lie.
 type record struct {
 	at, dataAt, dataEnd int
@@ -274,4 +277,49 @@ func zoneName(text string) name.Name {
 		return name.Name{}
 	}
 	return n
+}
+
+// readOptions takes the cookie out of an OPT record's options; false: they do not add up, or the cookie has a length
+// that none has (RFC 7873 §5.2.2).
+func (r *request) readOptions(data []byte) bool {
+	for len(data) > 0 {
+		if len(data) < 4 {
+			return false
+		}
+		code, length := binary.BigEndian.Uint16(data), int(binary.BigEndian.Uint16(data[2:]))
+		if data = data[4:]; length > len(data) {
+			return false
+		}
+		if code == optionCookie && r.cookie == nil {
+			if length != clientCookieLen && (length < 16 || length > 40) {
+				return false
+			}
+			r.cookie = data[:length]
+		}
+		data = data[length:]
+	}
+	return true
+}
+
+// kept is the request with its question copied: a transfer outlives the buffer it came in.
+func (q request) kept() request {
+	q.question = append([]byte(nil), q.question...)
+	if q.signature != nil {
+		s := *q.signature
+		s.mac = append([]byte(nil), s.mac...)
+		q.signature = &s
+	}
+	return q
+}
+
+// priorMAC is what the MAC of a response begins with.
+func (q request) priorMAC() []byte {
+	if q.signature == nil {
+		return nil
+	}
+	return q.signature.mac
+}
+
+func (q request) replyFlags(more, rcode uint16) uint16 {
+	return flagQR | uint16(q.opcode)<<11 | q.flags&flagRD | more | rcode&0xF
 }

@@ -5,7 +5,6 @@ package primary
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	mdns "github.com/miekg/dns"
@@ -63,24 +62,6 @@ func readName(wire []byte, first bool) (qname, bool) {
 		q.beyond++
 	}
 	return q, false
-}
-
-// enclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is the
-// parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
-func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
-	var own *zoneview.Snapshot
-	for at, ok := q.known, true; ok; at, ok = at.Parent() {
-		zone, found := r.find(open, at)
-		if !found {
-			continue
-		}
-		if qtype == rdata.DS && q.beyond == 0 && at == q.known && own == nil {
-			own = zone
-			continue
-		}
-		return zone, true
-	}
-	return own, own != nil
 }
 
 // resolve answers a question from one zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME and RFC
@@ -317,51 +298,12 @@ func below(owner, top name.Rel) bool {
 
 const maxName = 255 // octets of a name in wire form (RFC 1035 §2.3.4)
 
-// lookup answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
-func (r *responder) lookup(req request, key *signingKey, open []*Class, overTCP bool) answer {
-	fail := func(rcode uint16, why string, fault error) answer {
-		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
-	}
-	// The question is read already; its name stands in it uncompressed.
-	q, ok := readName(req.question[:len(req.question)-4], true)
-	if !ok {
-		return fail(rcodeRefused, "zone not served", nil)
-	}
-	zone, ok := r.enclosing(open, q, rdata.Type(req.qtype))
-	if !ok {
-		return fail(rcodeRefused, "zone not served", nil)
-	}
-	res, fault := resolve(zone, q, rdata.Type(req.qtype), !overTCP)
-	if fault != nil {
-		return fail(rcodeServFail, "", fault)
-	}
-	limit := r.room(req, key, overTCP)
-	m := newSmallMessage()
-	flags := uint16(0)
-	if res.authoritative {
-		flags = flagAA
-	}
-	m.begin(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
-	whole := m.section(res.answer, sectionAnswer) && m.section(res.authority, sectionNS) && m.section(res.additional[:res.glue], sectionMore)
-	if whole {
-		m.section(res.additional[res.glue:], sectionMore)
-	} else {
-		// Half an RRset would be taken for the whole. Who gets TC asks again over TCP, where all of it fits but an
-		// answer of more than 64 KiB.
-		m.begin(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
-		if overTCP {
-			return fail(rcodeServFail, "", errTooLarge)
-		}
-	}
-	return answer{msg: r.seal(m, req, key, res.rcode), zone: zone.FQDN()}
-}
-
-// section adds RRsets, each whole or not at all; false: one did not fit.
-func (m *message) section(sets []owned, section int) bool {
+// addSets adds RRsets to a section, each whole or not at all; false: one did not fit.
+func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
 		for _, data := range set.Rdata {
-			if !m.addTo(section, set, data) {
+			if !m.addOwned(section, set, data) {
 				m.buf, m.counts[section] = m.buf[:mark], count
 				return false
 			}
@@ -370,35 +312,17 @@ func (m *message) section(sets []owned, section int) bool {
 	return true
 }
 
-const (
-	sectionAnswer = iota
-	sectionNS
-	sectionMore
-)
-
-// addTo adds one record to a section of an answer.
-func (m *message) addTo(section int, set owned, data []byte) bool {
-	if m.full {
-		return false
-	}
-	b := m.buf
+func (m *message) addOwned(section int, set owned, data []byte) bool {
+	mark := len(m.buf)
 	switch {
-	case set.asked:
-		b = append(b, 0xC0, headerLen) // the question's name, in the questioner's spelling
-	case set.at != nil:
-		b = append(b, set.at...)
-	default:
-		b = m.names.appendOwner(b, set.Owner)
-	}
-	b = append(b, byte(set.Type>>8), byte(set.Type), 0, classIN, byte(set.TTL>>24), byte(set.TTL>>16), byte(set.TTL>>8), byte(set.TTL), 0, 0)
-	at := len(b)
-	b = m.appendData(b, set.Type, data)
-	binary.BigEndian.PutUint16(b[at-2:], uint16(len(b)-at))
-	if len(b)-lengthOctets > m.limit {
-		m.full = true
+	case m.full:
 		return false
+	case set.asked:
+		m.buf = append(m.buf, 0xC0, headerLen) // the question's name, in the questioner's spelling
+	case set.at != nil:
+		m.buf = append(m.buf, set.at...)
+	default:
+		m.buf = m.names.appendOwner(m.buf, set.Owner)
 	}
-	m.buf = b
-	m.counts[section]++
-	return true
+	return m.addRecord(mark, section, set.Type, set.TTL, data)
 }

@@ -21,7 +21,7 @@ func TestLookup(t *testing.T) {
 		"cut NS ns.cut", "cut NS ns.beside", "cut NS ns.example.net.", "cut DS 1 13 2 "+strings.Repeat("ab", 32), "ns.cut A 192.0.2.53", "ns.beside A 192.0.2.54",
 		"old DNAME new", "x.new A 192.0.2.5")
 	child := snapshot(t, "c", "", "kid.example.org.", 3, "www A 192.0.2.6")
-	r := newResponder(t, served(zone, child), Rules(local, nil))
+	r := testResponder(t, served(zone, child), Rules(local, nil))
 	for _, test := range []struct {
 		question string // name and type
 		want     string // rcode, aa, then the records of each section: short owner, type, data
@@ -94,7 +94,7 @@ func TestLookup_truncates(t *testing.T) {
 	for i := range 60 {
 		rows = append(rows, fmt.Sprintf("big A 192.0.2.%d", i), fmt.Sprintf("cut NS ns%d.cut", i), fmt.Sprintf("ns%d.cut A 192.0.2.%d", i, i))
 	}
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
 	for _, qname := range []string{"big.example.org.", "x.cut.example.org."} {
 		for _, size := range []uint16{0, 512, 1232, 4096} {
 			q := query(qname, mdns.TypeA)

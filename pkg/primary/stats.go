@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 
 	mdns "github.com/miekg/dns"
-
-	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // Kinds of transfers: the whole zone as it was asked for, a difference, and the whole zone in the place of a difference
@@ -75,8 +73,8 @@ type counters struct {
 	notifiesSent, notifiesConfirmed, notifiesFailed, connectionsRefused atomic.Int64
 }
 
-// answered counts what became of a message.
-func (c *counters) answered(a answer) {
+// countAnswer counts what became of a message.
+func (c *counters) countAnswer(a answer) {
 	switch {
 	case a.transfer != nil: // counted when it ends
 	case a.msg == nil:
@@ -87,12 +85,12 @@ func (c *counters) answered(a answer) {
 			c.questions[rcode].Add(1)
 		}
 		if a.difference {
-			c.transferred(kindIXFR, resultSent, int64(len(a.msg)))
+			c.countTransfer(kindIXFR, resultSent, int64(len(a.msg)))
 		}
 	}
 }
 
-func (c *counters) transferred(kind, result int, octets int64) {
+func (c *counters) countTransfer(kind, result int, octets int64) {
 	c.transfers[kind][result].Add(1)
 	c.octets[kind].Add(octets)
 }
@@ -108,9 +106,8 @@ func (t *transfer) kind() int {
 	return kindWholeIXFR
 }
 
-// Stats of the moment.
-func (p *Primary) Stats() Stats {
-	c := &p.counters
+// read is what was counted.
+func (c *counters) read() Stats {
 	s := Stats{
 		Questions: map[string]int64{"dropped": c.dropped.Load()}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{},
 		NotifiesSent: c.notifiesSent.Load(), NotifiesConfirmed: c.notifiesConfirmed.Load(), NotifiesFailed: c.notifiesFailed.Load(),
@@ -124,17 +121,6 @@ func (p *Primary) Stats() Stats {
 		s.TransferOctets[kind] = c.octets[k].Load()
 		for r, result := range results {
 			s.Transfers[TransferKind{kind, result}] = c.transfers[k][r].Load()
-		}
-	}
-	classes := p.responder.roster.Load().classes
-	for zone := range p.config.Zones.All() {
-		for _, class := range classes {
-			if at := class.nameOf(p.config.Zones, zone.Zone().UID); at != (name.Name{}) {
-				if one, ok := class.find(p.config.Zones, p.catalogs, at); ok && one == zone {
-					s.Zones++
-					break
-				}
-			}
 		}
 	}
 	return s

@@ -17,14 +17,46 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// acceptTCP takes connections while there is a place for them; beyond it they wait for one for a
+const (
+	// placeWait is how long a connection waits for a place: less than any peer waits for an answer.
+	placeWait = 4 * time.Second
+	// unprovenIdle is the idle timeout of sources that can only be refused, or have not signed yet.
+	unprovenIdle = 2 * time.Second
+)
+
+// tcpServer answers over TCP and bounds connections and transfers.
+type tcpServer struct {
+	*server
+	config *Config
+
+	peers, outsiders *budget // connections
+	newcomers        *newcomers
+	waiting          *budget // connections for which there is no place yet, but of outsiders
+	transfers        *budget
+	messages         sync.Pool // *message, one a running transfer
+
+	stopping chan struct{}
+	mu       sync.Mutex
+	conns    map[net.Conn]struct{}
+}
+
+func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
+	return &tcpServer{
+		server: with, config: c, stopping: stopping, conns: map[net.Conn]struct{}{},
+		peers: newBudget(c.MaxConns, c.MaxConnsPerClient), outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
+		newcomers: newNewcomers(c.MaxConns, c.MaxConnsPerClient), waiting: newBudget(c.MaxConns, c.MaxConnsPerClient),
+		transfers: newBudget(c.MaxTransfers, c.MaxTransfersPerClient), messages: sync.Pool{New: func() any { return newMessage() }},
+	}
+}
+
+// accept takes connections while there is a place for them; beyond it they wait for one for a
 // moment, unread, for BIND takes a connection that is closed on it for a primary that is
 // down, for minutes, and a catalog of thousands of zones makes hundreds at once. How many
 // wait is bounded like how many are served; what is beyond that is closed at once, so that
 // a flood costs an accept each and nothing that stays. Sources that no rule could admit
 // have a budget of their own, and do not wait; those that a key could admit are newcomers
 // until they have signed with it. So neither takes the secondaries' places.
-func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
+func (s *tcpServer) accept(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
 		conn, err := l.AcceptTCP()
@@ -36,7 +68,7 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 				return fmt.Errorf("TCP listener %s was closed while it served", l.Addr())
 			}
 			// Out of file descriptors, or a peer that went before it was accepted.
-			p.log.V(2).Info("Accept failed", "err", err)
+			s.log.V(2).Info("Accept failed", "err", err)
 			if !sleep(ctx, pause) {
 				return nil
 			}
@@ -45,38 +77,32 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 		}
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
-		client := from.Addr().Unmap()
-		s := &seat{conn: conn, from: from, client: client}
-		is := p.responder.roster.Load().standing(client)
-		take := func() (bool, <-chan struct{}) { return p.takeSeat(s, is) }
-		if ok, _ := take(); ok {
-			conns.Go(func() {
-				defer p.leave(s)
-				p.serveConn(connCtx, s)
-			})
+		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
+		is := s.classes.roster.Load().standing(c.client)
+		if ok, _ := s.takePlace(c, is); ok {
+			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
 		}
 		mayWait := is != outsider
 		if mayWait {
-			mayWait, _ = p.waiting.take(client)
+			mayWait, _ = s.waiting.take(c.client)
 		}
 		if !mayWait {
-			p.refuse(conn, from)
+			s.refuse(c)
 			continue
 		}
 		conns.Go(func() {
-			if !p.waitFor(ctx, client, take) {
-				p.refuse(conn, from)
+			if !s.waitForPlace(ctx, c, is) {
+				s.refuse(c)
 				return
 			}
-			defer p.leave(s)
-			p.serveConn(connCtx, s)
+			s.serveConnection(connCtx, c)
 		})
 	}
 }
 
-// seat is the place of a connection.
-type seat struct {
+// connection is a TCP connection with its place.
+type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
@@ -86,101 +112,91 @@ type seat struct {
 	idle     time.Duration
 }
 
-// takeSeat takes the place that is right for a source of that standing.
-func (p *Primary) takeSeat(s *seat, is standing) (ok bool, freed <-chan struct{}) {
+// takePlace takes the place that is right for a source of that standing.
+func (s *tcpServer) takePlace(c *connection, is standing) (ok bool, freed <-chan struct{}) {
 	switch is {
 	case unproven:
-		s.newcomer, freed = p.newcomers.take(s.client, func() {
-			p.counters.connectionsRefused.Add(1)
-			s.conn.Close()
+		c.newcomer, freed = s.newcomers.take(c.client, func() {
+			s.counters.connectionsRefused.Add(1)
+			c.conn.Close()
 		})
-		s.idle = min(p.config.IdleTimeout, unprovenIdle)
-		return s.newcomer != nil, freed
+		c.idle = min(s.config.IdleTimeout, unprovenIdle)
+		return c.newcomer != nil, freed
 	case peer:
-		s.places, s.idle = p.peers, p.config.IdleTimeout
+		c.places, c.idle = s.peers, s.config.IdleTimeout
 	default:
-		s.places, s.idle = p.outsiders, min(p.config.IdleTimeout, unprovenIdle)
+		c.places, c.idle = s.outsiders, min(s.config.IdleTimeout, unprovenIdle)
 	}
-	if ok, freed = s.places.take(s.client); !ok {
-		s.places = nil
+	if ok, freed = c.places.take(c.client); !ok {
+		c.places = nil
 	}
 	return ok, freed
 }
 
-// prove gives a newcomer that has signed a place of the peers, where there is one within a moment.
-func (p *Primary) prove(ctx context.Context, s *seat) bool {
-	newcomer := s.newcomer
-	s.newcomer = nil
-	if !p.newcomers.leave(newcomer) {
+// promote gives a newcomer that has signed a place of the peers, where there is one within a moment.
+func (s *tcpServer) promote(ctx context.Context, c *connection) bool {
+	newcomer := c.newcomer
+	c.newcomer = nil
+	if !s.newcomers.leave(newcomer) {
 		return false // cut meanwhile
 	}
-	take := func() (bool, <-chan struct{}) { return p.takeSeat(s, peer) }
-	if ok, _ := take(); ok {
+	if ok, _ := s.takePlace(c, peer); ok {
 		return true
 	}
-	if ok, _ := p.waiting.take(s.client); !ok || !p.waitFor(ctx, s.client, take) {
-		p.counters.connectionsRefused.Add(1)
-		p.log.V(2).Info("Connection over the limit closed", "from", s.from.String())
-		return false
+	if ok, _ := s.waiting.take(c.client); ok && s.waitForPlace(ctx, c, peer) {
+		return true
 	}
-	return true
+	s.refuse(c)
+	return false
 }
 
-// leave gives the place of a connection back.
-func (p *Primary) leave(s *seat) {
-	if s.newcomer != nil {
-		p.newcomers.leave(s.newcomer)
+// givePlace gives the place of a connection back.
+func (s *tcpServer) givePlace(c *connection) {
+	if c.newcomer != nil {
+		s.newcomers.leave(c.newcomer)
 	}
-	if s.places != nil {
-		s.places.give(s.client)
+	if c.places != nil {
+		c.places.give(c.client)
 	}
 }
 
-// waitFor takes what take takes as soon as it can, within placeWait. The connection has one of the waiting places and
-// gives it back.
-func (p *Primary) waitFor(ctx context.Context, client netip.Addr, take func() (bool, <-chan struct{})) bool {
-	defer p.waiting.give(client)
+// waitForPlace takes a place as soon as there is one, within placeWait. The connection has one of the waiting places
+// and gives it back.
+func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing) bool {
+	defer s.waiting.give(c.client)
 	turn, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
-	return await(turn, take)
+	return await(turn, func() (bool, <-chan struct{}) { return s.takePlace(c, is) })
 }
 
-func (p *Primary) refuse(conn *net.TCPConn, from netip.AddrPort) {
-	p.counters.connectionsRefused.Add(1)
-	p.log.V(2).Info("Connection over the limit closed", "from", from.String())
-	conn.Close()
+func (s *tcpServer) refuse(c *connection) {
+	s.counters.connectionsRefused.Add(1)
+	s.log.V(2).Info("Connection over the limit closed", "from", c.from.String())
+	c.conn.Close()
 }
 
-// placeWait is how long a connection waits for a place: less than any peer waits for an answer.
-const placeWait = 4 * time.Second
-
-// unprovenIdle is the idle timeout of sources that can only be refused, or have not signed yet.
-const unprovenIdle = 2 * time.Second
-
-// serveConn answers the messages of one connection in order (RFC 7766 §6.2.1.1 lets a
+// serveConnection answers the messages of one connection in order (RFC 7766 §6.2.1.1 lets a
 // client send several before it reads).
-func (p *Primary) serveConn(ctx context.Context, s *seat) {
-	conn, from := s.conn, s.from
-	defer conn.Close()
-	defer p.guard(from)
-	p.track(conn, true)
-	defer p.track(conn, false)
+func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
+	defer s.givePlace(c)
+	defer c.conn.Close()
+	defer s.guard(c.from)
+	s.track(c.conn, true)
+	defer s.track(c.conn, false)
 	for {
-		msg, err := p.readTCP(conn, s.idle)
+		msg, err := s.readMessage(c)
 		if err != nil {
 			return
 		}
-		a := p.responder.respond(msg, from.Addr().Unmap(), true)
-		p.counters.answered(a)
-		p.logAnswer(a, from, "tcp")
-		if s.newcomer != nil && a.admitted && !p.prove(ctx, s) {
+		a := s.answer(msg, c.from, "tcp")
+		if c.newcomer != nil && a.admitted && !s.promote(ctx, c) {
 			return
 		}
 		switch {
 		case a.transfer != nil:
-			err = p.serveTransfer(ctx, conn, from, a.transfer)
+			err = s.serveTransfer(ctx, c, a.transfer)
 		case a.msg != nil:
-			err = p.writeTCP(conn, append(binary.BigEndian.AppendUint16(nil, uint16(len(a.msg))), a.msg...), time.Time{})
+			err = s.writeMessage(c, a.msg)
 		default: // what deserves no answer deserves no connection
 			return
 		}
@@ -190,100 +206,99 @@ func (p *Primary) serveConn(ctx context.Context, s *seat) {
 	}
 }
 
-func (p *Primary) readTCP(conn *net.TCPConn, idle time.Duration) ([]byte, error) {
-	conn.SetReadDeadline(time.Now().Add(idle))
+func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
+	c.conn.SetReadDeadline(time.Now().Add(c.idle))
 	// wakeConns moves the deadline into the past after closing stopping: whichever of the
 	// two came last, the read ends.
 	select {
-	case <-p.stopping:
+	case <-s.stopping:
 		return nil, net.ErrClosed
 	default:
 	}
 	var length [2]byte
-	if _, err := io.ReadFull(conn, length[:]); err != nil {
+	if _, err := io.ReadFull(c.conn, length[:]); err != nil {
 		return nil, err
 	}
-	conn.SetReadDeadline(time.Now().Add(p.config.ReadTimeout))
+	c.conn.SetReadDeadline(time.Now().Add(s.config.ReadTimeout))
 	msg := make([]byte, binary.BigEndian.Uint16(length[:]))
-	_, err := io.ReadFull(conn, msg)
+	_, err := io.ReadFull(c.conn, msg)
 	return msg, err
 }
 
-// writeTCP writes framed octets within WriteTimeout, and before end unless that is zero.
-func (p *Primary) writeTCP(conn *net.TCPConn, framed []byte, end time.Time) error {
-	deadline := time.Now().Add(p.config.WriteTimeout)
+func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
+	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
+}
+
+// writeFramed writes octets with their length in front, within WriteTimeout, and before end unless that is zero.
+func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
+	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
 		deadline = end
 	}
-	conn.SetWriteDeadline(deadline)
-	_, err := conn.Write(framed)
+	c.conn.SetWriteDeadline(deadline)
+	_, err := c.conn.Write(framed)
 	return err
 }
 
 // serveTransfer runs a transfer when it is its turn. An error ends the connection, which
 // is how the peer learns that what it has is not whole.
-func (p *Primary) serveTransfer(ctx context.Context, conn *net.TCPConn, from netip.AddrPort, t *transfer) error {
-	log := p.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", from.String())
-	client := from.Addr().Unmap()
-	turn, cancel := context.WithTimeout(ctx, p.config.TransferWait)
+func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer) error {
+	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
+	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
-	if !p.transfers.wait(turn, client) {
-		p.counters.transferred(t.kind(), resultNoPlace, 0)
-		log.Info("Transfer had to wait too long", "waited", p.config.TransferWait)
+	if !s.transfers.wait(turn, c.client) {
+		s.counters.countTransfer(t.kind(), resultNoPlace, 0)
+		log.Info("Transfer had to wait too long", "waited", s.config.TransferWait)
 		q := t.request
 		m := newSmallMessage()
 		m.begin(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
-		b := p.responder.seal(m, q, t.key, rcodeServFail)
-		return p.writeTCP(conn, append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...), time.Time{})
+		return s.writeMessage(c, s.seal(m, q, t.key, rcodeServFail))
 	}
-	defer p.transfers.give(client)
-	m := p.messages.Get().(*message)
-	defer p.messages.Put(m)
+	defer s.transfers.give(c.client)
+	m := s.messages.Get().(*message)
+	defer s.messages.Put(m)
 	start := time.Now()
-	end := start.Add(p.config.TransferTimeout)
-	s, err := t.run(m, p.config.Clock, func(framed []byte) error { return p.writeTCP(conn, framed, end) })
-	log = log.WithValues("records", s.records, "messages", s.messages, "octets", s.octets, "took", time.Since(start))
+	end := start.Add(s.config.TransferTimeout)
+	sent, err := t.run(m, s.config.Clock, func(framed []byte) error { return s.writeFramed(c, framed, end) })
+	log = log.WithValues("records", sent.records, "messages", sent.messages, "octets", sent.octets, "took", time.Since(start))
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())
 	}
+	result := resultSent
 	if _, cut := errors.AsType[*net.OpError](err); cut {
-		p.counters.transferred(t.kind(), resultCut, s.octets)
+		result = resultCut
 		log.Info("Transfer cut: the peer went or is too slow", "err", err)
-		return err
-	}
-	if err != nil {
-		p.counters.transferred(t.kind(), resultFailed, s.octets)
+	} else if err != nil {
+		result = resultFailed
 		log.Error(err, "Transfer given up: the zone has a record that cannot be sent")
-		return err
+	} else {
+		log.V(1).Info("Transferred")
 	}
-	p.counters.transferred(t.kind(), resultSent, s.octets)
-	log.V(1).Info("Transferred")
-	return nil
+	s.counters.countTransfer(t.kind(), result, sent.octets)
+	return err
 }
 
-func (p *Primary) track(conn net.Conn, open bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *tcpServer) track(conn net.Conn, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if open {
-		p.conns[conn] = struct{}{}
+		s.conns[conn] = struct{}{}
 	} else {
-		delete(p.conns, conn)
+		delete(s.conns, conn)
 	}
 }
 
 // wakeConns ends every read that waits; transfers that run go on.
-func (p *Primary) wakeConns() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.conns {
-		conn.SetReadDeadline(time.Unix(1, 0))
-	}
+func (s *tcpServer) wakeConns() {
+	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }
 
-func (p *Primary) closeConns() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.conns {
-		conn.Close()
+func (s *tcpServer) closeConns() { s.eachConn(func(conn net.Conn) { conn.Close() }) }
+
+func (s *tcpServer) eachConn(do func(net.Conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.conns {
+		do(conn)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash"
 	"time"
 
@@ -187,3 +189,36 @@ func (r keyring) verify(msg []byte, s *signature, prior []byte, now time.Time) v
 
 // keyring finds a key by its canonical name.
 type keyring map[string]*signingKey
+
+// newKeyring checks keys and finds them by name; its error names all faults, and what is right is in it nevertheless.
+func newKeyring(list []Key) (keyring, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	keys := keyring{}
+	for i, k := range list {
+		if k.secret == nil {
+			fault("Keys[%d]: no key; make one with NewKey, ParseKeys or ReadKeyFile", i)
+			continue
+		}
+		if _, twice := keys[k.Name]; twice {
+			fault("Keys[%d]: %q stands twice; names must differ", i, k)
+		}
+		signing, err := newSigningKey(k)
+		if err != nil {
+			fault("Keys[%d]: %w", i, err)
+			continue
+		}
+		keys[k.Name] = signing
+	}
+	return keys, errors.Join(faults...)
+}
+
+// MAC is the key's whole MAC over parts, one after the other. It lets who speaks to other servers sign with a key from
+// the same file, while the secret stays here.
+func (k Key) MAC(parts ...[]byte) []byte {
+	mac := (&signingKey{Key: k}).mac()
+	for _, part := range parts {
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}

@@ -29,7 +29,7 @@ func signed(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac st
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	for _, algorithm := range []Algorithm{HMACSHA256, HMACSHA384, HMACSHA512} {
 		k := testKey(t, "Transfer.Example.", algorithm)
-		r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
+		r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
 		wire, mac := signed(t, query("example.org.", mdns.TypeSOA), k, time.Now())
 		a := r.respond(wire, loopback, false)
 		m := unpack(t, a.msg)
@@ -58,7 +58,7 @@ func TestTSIG_errors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
 	r.clock = func() time.Time { return now }
 
 	truncated := func(octets int) []byte {
@@ -175,7 +175,7 @@ func withArcount(wire []byte, n uint16) []byte {
 // RFC 8945 §5.2: a key proves who asks, it does not widen what its address may.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", HMACSHA256), testKey(t, "b.example.", HMACSHA256)
-	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
+	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
 	wire, _ := signed(t, query("example.org.", mdns.TypeSOA), a, time.Now())
 	if m := unpack(t, r.respond(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {
 		t.Errorf("key a from anywhere: rcode %d", m.Rcode)

@@ -92,7 +92,7 @@ var attacks = []attack{
 	{55, "N", "the token of a delivery controller", "what the installation grants it, and no more", nil, []string{"test/deploy TestController_isGrantedWhatItWrites", "test/deploy TestRBAC_isWhatTheGoldenFileSays", "test/cluster TestController_deliversWithTheRightsOfTheInstallation"}},
 	{56, "P", "an empty or foreign list", "nothing of others is deleted", nil, nil},
 	{57, "T", "objects and patches beyond all size", "413 or 422; others are served", bigObjects, nil},
-	{58, "T", "one record changed as fast as it goes", "a serial for each change, and bounded work for all who follow", busyRecord, []string{"pkg/primary TestNotify_coalescesAndKeepsOneInFlight"}},
+	{58, "T", "one record changed as fast as it goes", "a serial for each change, and bounded work for all who follow", busyRecord, []string{"pkg/primary TestNotify_coalescesAndSendsOneAtATime"}},
 	{59, "T", "hundreds of watches that nobody reads", "ended, little is held for them, others are served", unreadWatches, nil},
 	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
 	{62, "T", "a deleted Record that a finalizer holds in the zone", "released when its rule goes, and never adopted anew", nil, nil},

@@ -1,0 +1,194 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// classes are the classes of a primary, with what they share.
+type classes struct {
+	zones    Zones
+	catalogs *zoneview.Set // a zone of each class that has a catalog
+	changes  *changes
+	log      klog.Logger
+
+	roster   atomic.Pointer[roster]
+	changing sync.Mutex         // held while the roster is replaced
+	keys     map[string]keyring // by class
+}
+
+// roster is all classes and keys at one moment. It is replaced, never changed.
+type roster struct {
+	keys    keyring
+	classes []*Class
+}
+
+// newClasses begins with the nameless class, which has the zones of views.
+func newClasses(config *Config, keys keyring, log klog.Logger) *classes {
+	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log, keys: map[string]keyring{"": keys}}
+	s.roster.Store(&roster{keys: keys, classes: []*Class{{all: s, views: config.Views, access: config.Allow, notify: config.Notify}}})
+	return s
+}
+
+// add makes a class with its members.
+func (s *classes) add(c ClassConfig, of Membership) (*Class, error) {
+	if c.Name == "" {
+		return nil, errors.New("primary: class: Name: required")
+	}
+	if of.Serial == 0 && !c.Catalog.IsZero() {
+		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
+	}
+	class := &Class{all: s, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused)}
+	class.members, class.byName = nameMembers(of.Members, c.Catalog)
+	return class, class.configure(c, true)
+}
+
+// newRoster is before with class in it, where it is not yet, and the keys of all. The nameless class stays first.
+func (s *classes) newRoster(before *roster, class *Class) (*roster, error) {
+	after := &roster{keys: keyring{}, classes: slices.Clone(before.classes)}
+	if class != nil && !slices.Contains(after.classes, class) {
+		after.classes = append(after.classes, class)
+	}
+	slices.SortFunc(after.classes, func(a, b *Class) int { return cmp.Compare(a.name, b.name) })
+	for _, c := range after.classes {
+		for keyName, k := range s.keys[c.name] {
+			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
+				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
+			}
+			after.keys[keyName] = k
+		}
+	}
+	return after, nil
+}
+
+// classesFor are the classes that let this request in.
+func (r *roster) classesFor(from netip.Addr, key *signingKey) []*Class {
+	var open []*Class
+	for _, c := range r.classes {
+		if c.allows(from, key) {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// standing of a source is the best that it has in any class.
+func (r *roster) standing(from netip.Addr) standing {
+	is := outsider
+	for _, c := range r.classes {
+		is = max(is, c.standing(from))
+	}
+	return is
+}
+
+// difference is what lies between a serial of a zone, or of a catalog, and a snapshot of it.
+func (s *classes) difference(zone *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error) {
+	if isCatalog(zone) {
+		return s.catalogs.Difference(zone, since)
+	}
+	return s.zones.Difference(zone, since)
+}
+
+// countServed counts the zones that some peer may know of, without the catalogs.
+func (s *classes) countServed() (n int) {
+	classes := s.roster.Load().classes
+	for zone := range s.zones.All() {
+		if slices.ContainsFunc(classes, func(class *Class) bool {
+			one, ok := class.find(class.nameOf(zone.Zone().UID))
+			return ok && one == zone
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// publishCatalogs publishes catalogs as their classes change, until ctx ends.
+func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
+	for {
+		var wait time.Duration
+		for _, class := range s.roster.Load().classes {
+			if w := class.publish(clock()); w > 0 && (wait == 0 || w < wait) {
+				wait = w
+			}
+		}
+		var timer <-chan time.Time
+		if wait > 0 {
+			timer = time.After(wait)
+		}
+		select {
+		case <-s.changes.catalogs:
+		case <-timer:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// changes are those of classes and not of zones, of which the loops have not taken notice.
+type changes struct {
+	mu       sync.Mutex
+	uids     map[string]bool
+	classes  map[*Class]bool
+	repeat   map[classUID]bool
+	wake     chan struct{}
+	catalogs chan struct{}
+}
+
+func newChanges() *changes {
+	return &changes{
+		uids: map[string]bool{}, classes: map[*Class]bool{}, repeat: map[classUID]bool{},
+		wake: make(chan struct{}, 1), catalogs: make(chan struct{}, 1),
+	}
+}
+
+func (s *changes) note(note func()) {
+	s.mu.Lock()
+	note()
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *changes) zone(uid string)            { s.note(func() { s.uids[uid] = true }) }
+func (s *changes) class(c *Class)             { s.note(func() { s.classes[c] = true }) }
+func (s *changes) again(c *Class, uid string) { s.note(func() { s.repeat[classUID{c, uid}] = true }) }
+
+func (s *changes) catalog() {
+	select {
+	case s.catalogs <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what was noted and forgets it.
+func (s *changes) take() (uids map[string]bool, classes map[*Class]bool, repeat map[classUID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uids, classes, repeat = s.uids, s.classes, s.repeat
+	s.uids, s.classes, s.repeat = map[string]bool{}, map[*Class]bool{}, map[classUID]bool{}
+	return uids, classes, repeat
+}
+
+type classUID struct {
+	class *Class
+	uid   string
+}

@@ -1,0 +1,327 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+const (
+	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
+	// notifiesPerTarget bounds what is in flight to one target over all zones: a dead one
+	// costs that many sockets, and no other target waits for it.
+	notifiesPerTarget = 32
+)
+
+// notifier tells every target of every new serial (RFC 1996). For one (zone, target) at
+// most one NOTIFY is in flight; serials that come meanwhile are coalesced into the newest.
+type notifier struct {
+	config   *Config
+	classes  *classes
+	sender   notifySender
+	counters *counters
+	log      klog.Logger
+	done     sync.WaitGroup
+
+	// Of the loop alone:
+	announced map[servedName]map[Target]announcement
+	names     map[classUID]name.Name // the name a zone was last seen under
+
+	mu      sync.Mutex
+	limits  map[limited]chan struct{}
+	pending map[pendingKey]*pendingNotify
+	down    map[Target]bool // confirmed nothing since it was last told of something
+}
+
+func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served []netip.AddrPort) *notifier {
+	return &notifier{
+		config: c, classes: of, sender: notifySender{c.NotifyTimeout, c.Clock, served}, counters: counters, log: log,
+		announced: map[servedName]map[Target]announcement{}, names: map[classUID]name.Name{},
+		limits: map[limited]chan struct{}{}, pending: map[pendingKey]*pendingNotify{}, down: map[Target]bool{},
+	}
+}
+
+// servedName is a name in a class: two classes may have different zones of one name.
+type servedName struct {
+	class *Class
+	fqdn  name.Name
+}
+
+type announcement struct {
+	uid    string
+	serial serial.Serial
+}
+
+type pendingKey struct {
+	servedName
+	target Target
+}
+
+// limited are the NOTIFYs that share one limit. A catalog does not wait behind the thousands of zones in it, of which the
+// target knows nothing before it has the catalog.
+type limited struct {
+	Target
+	catalog bool
+}
+
+// pendingNotify is what one zone has to tell one target. It stands while its goroutine runs.
+type pendingNotify struct {
+	wanted *notification // nil: nothing left to say
+	wake   chan struct{} // something newer is wanted
+}
+
+// run turns changes of the zones and classes into NOTIFYs until ctx ends. Every zone counts as
+// changed at start: a secondary may have missed what happened while nothing ran here.
+func (n *notifier) run(ctx context.Context) {
+	defer n.done.Wait()
+	events, end := n.classes.zones.Subscribe()
+	defer end()
+	catalogs, endCatalogs := n.classes.catalogs.Subscribe()
+	defer endCatalogs()
+	for s := range n.classes.zones.All() {
+		n.lookAtZone(ctx, s.Zone().UID)
+	}
+	for s := range n.classes.catalogs.All() {
+		n.lookAtZone(ctx, s.Zone().UID)
+	}
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				<-ctx.Done()
+				return
+			}
+			n.lookAtZone(ctx, e.Zone.UID)
+		case e := <-catalogs:
+			n.lookAtZone(ctx, e.Zone.UID)
+		case <-n.classes.changes.wake:
+			n.lookAtChanges(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lookAtChanges looks at what changed in classes.
+func (n *notifier) lookAtChanges(ctx context.Context) {
+	uids, classes, repeat := n.classes.changes.take()
+	for at := range repeat {
+		for target := range n.announced[servedName{at.class, n.names[at]}] {
+			delete(n.announced[servedName{at.class, n.names[at]}], target)
+		}
+		n.lookInClass(ctx, at.class, at.uid)
+	}
+	for uid := range uids {
+		n.lookAtZone(ctx, uid)
+	}
+	for class := range classes {
+		for at := range n.names {
+			if at.class == class {
+				n.lookInClass(ctx, class, at.uid)
+			}
+		}
+		for _, uid := range class.uids() {
+			n.lookInClass(ctx, class, uid)
+		}
+	}
+}
+
+func (n *notifier) lookAtZone(ctx context.Context, uid string) {
+	for _, class := range n.classes.roster.Load().classes {
+		n.lookInClass(ctx, class, uid)
+	}
+}
+
+// lookInClass compares what a class serves under the zone's name, and under the one it had before,
+// with what was announced. A zone that another view hides is not announced; when that one
+// goes, this one is.
+func (n *notifier) lookInClass(ctx context.Context, class *Class, uid string) {
+	at := classUID{class, uid}
+	before, known := n.names[at]
+	if !known && len(class.targets()) == 0 {
+		return // no target is to be told, and none was
+	}
+	now := class.nameOf(uid)
+	if now.IsZero() {
+		delete(n.names, at)
+	} else {
+		n.names[at] = now
+	}
+	if known && before != now {
+		n.announce(ctx, servedName{class, before})
+	}
+	if !now.IsZero() {
+		n.announce(ctx, servedName{class, now})
+	}
+}
+
+func (n *notifier) announce(ctx context.Context, at servedName) {
+	s, served := at.class.find(at.fqdn)
+	targets := at.class.targets()
+	if !served {
+		targets = nil
+	} else if at.class.isCatalog(at.fqdn) {
+		targets = slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return target.NoCatalog })
+	}
+	n.forget(at, targets)
+	if len(targets) == 0 {
+		return
+	}
+	is := announcement{uid: s.Zone().UID, serial: s.Serial()}
+	w := &notification{fqdn: at.fqdn, serial: s.Serial()}
+	w.soa, _ = s.PackedSOA()
+	if n.announced[at] == nil {
+		n.announced[at] = map[Target]announcement{}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, target := range targets {
+		if n.announced[at][target] == is {
+			continue
+		}
+		n.announced[at][target] = is
+		k := pendingKey{at, target}
+		if h := n.pending[k]; h != nil {
+			h.wanted = w
+			select {
+			case h.wake <- struct{}{}:
+			default:
+			}
+			continue
+		}
+		in := limited{target, at.class.isCatalog(at.fqdn)}
+		if n.limits[in] == nil {
+			n.limits[in] = make(chan struct{}, notifiesPerTarget)
+		}
+		limit := n.limits[in]
+		h := &pendingNotify{wanted: w, wake: make(chan struct{}, 1)}
+		n.pending[k] = h
+		n.done.Go(func() { n.sendAll(ctx, k, h, limit) })
+	}
+}
+
+// forget lets go of the targets that are not to be told any more.
+func (n *notifier) forget(at servedName, keep []Target) {
+	for target := range n.announced[at] {
+		if slices.Contains(keep, target) {
+			continue
+		}
+		delete(n.announced[at], target)
+		n.mu.Lock()
+		if h := n.pending[pendingKey{at, target}]; h != nil {
+			h.wanted = nil
+		}
+		n.mu.Unlock()
+	}
+	if len(n.announced[at]) == 0 {
+		delete(n.announced, at)
+	}
+}
+
+// sendAll sends until nothing is wanted any more.
+func (n *notifier) sendAll(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
+	c, target := n.config, k.target
+	log := n.log.WithValues("zone", k.fqdn.String(), "target", target.Addr.String())
+	attempts, backoff := 0, c.NotifyBackoff
+	for {
+		n.mu.Lock()
+		w := h.wanted
+		select {
+		case <-h.wake:
+		default:
+		}
+		if w == nil {
+			delete(n.pending, k)
+			n.mu.Unlock()
+			return
+		}
+		n.mu.Unlock()
+
+		select {
+		case limit <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		n.counters.notifiesSent.Add(1)
+		err := n.send(ctx, target, w)
+		<-limit
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			n.counters.notifiesConfirmed.Add(1)
+		} else {
+			n.counters.notifiesFailed.Add(1)
+		}
+		attempts++
+		if err == nil || attempts == c.NotifyAttempts {
+			switch changed := n.isDown(target, err != nil); {
+			case err == nil && changed:
+				log.Info("Secondary confirms NOTIFY again", "serial", uint32(w.serial), "attempts", attempts)
+			case err == nil:
+				log.V(1).Info("Secondary notified", "serial", uint32(w.serial), "attempts", attempts)
+			case changed:
+				log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. The same of other zones is logged at level 1 until it confirms one", "serial", uint32(w.serial), "attempts", attempts)
+			default:
+				log.V(1).Info("Secondary does not confirm NOTIFY", "serial", uint32(w.serial), "attempts", attempts, "err", err)
+			}
+			n.mu.Lock()
+			if h.wanted == w {
+				h.wanted = nil
+			}
+			n.mu.Unlock()
+			attempts, backoff = 0, c.NotifyBackoff
+			// It stays pending for the interval, so that what comes now is coalesced.
+			if !sleep(ctx, c.NotifyInterval) {
+				return
+			}
+			continue
+		}
+		log.V(1).Info("NOTIFY failed", "serial", uint32(w.serial), "attempt", attempts, "err", err)
+		timer := time.NewTimer(backoff)
+		select {
+		case <-timer.C:
+			backoff = min(2*backoff, maxNotifyBackoff)
+		case <-h.wake:
+			// A new serial does not wait out the backoff of the old one: the target may be back.
+			timer.Stop()
+			attempts, backoff = 0, c.NotifyBackoff
+			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
+				return
+			}
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// send sends one NOTIFY, with the key that the target has by now.
+func (n *notifier) send(ctx context.Context, target Target, w *notification) error {
+	key := n.classes.roster.Load().keys[target.Key]
+	if key == nil && target.Key != "" {
+		return fmt.Errorf("the key %q is not one of ours any more", target.Key)
+	}
+	return n.sender.send(ctx, target, key, w)
+}
+
+// isDown notes whether a target confirms, and reports whether that is new: one that is down must not fill the log with
+// its zones.
+func (n *notifier) isDown(target Target, down bool) (changed bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	changed = n.down[target] != down
+	n.down[target] = down
+	return changed
+}

@@ -1,0 +1,162 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"k8s.io/klog/v2"
+)
+
+// server answers messages over UDP and, as part of tcpServer, over TCP.
+type server struct {
+	*responder
+	counters *counters
+	log      klog.Logger
+}
+
+// answer is what to send for a message, counted and logged.
+func (s *server) answer(msg []byte, from netip.AddrPort, over string) answer {
+	a := s.respond(msg, from.Addr().Unmap(), over == "tcp")
+	s.counters.countAnswer(a)
+	if a.fault != nil {
+		s.log.Error(a.fault, "SOA cannot be served", "from", from.String())
+	}
+	if a.refusal != "" {
+		s.log.V(2).Info("Refused", "zone", a.zone.String(), "from", from.String(), "over", over, "why", a.refusal)
+	}
+	return a
+}
+
+// guard keeps the promise that no packet ends the process: the packet is lost, and the reason is logged without its
+// content.
+func (s *server) guard(from netip.AddrPort) {
+	if r := recover(); r != nil {
+		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(), "stack", string(debug.Stack()))
+	}
+}
+
+const udpReaders = 2
+
+func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
+	buf := make([]byte, 4096) // longer than any query; what is cut reads as malformed
+	for {
+		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if errors.Is(err, net.ErrClosed) {
+				return fmt.Errorf("UDP socket %s was closed while it served", conn.LocalAddr())
+			}
+			// An ICMP error of an earlier answer is reported here; it says nothing about the socket.
+			s.log.V(2).Info("UDP read failed", "err", err)
+			if !sleep(ctx, 10*time.Millisecond) {
+				return nil
+			}
+			continue
+		}
+		s.answerUDP(conn, buf[:n], session)
+	}
+}
+
+func (s *server) answerUDP(conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
+	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
+	defer s.guard(from)
+	a := s.answer(msg, from, "udp")
+	if a.msg == nil {
+		return
+	}
+	if _, err := mdns.WriteToSessionUDP(conn, a.msg, session); err != nil {
+		s.log.V(2).Info("UDP write failed", "to", from.String(), "err", err)
+	}
+}
+
+// sleep reports false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// What the operating system says, named for what it means here.
+var (
+	errAddrInUse = syscall.EADDRINUSE
+	errRefused   = syscall.ECONNREFUSED
+)
+
+// listenError says which address was wanted and, for the usual reason, what to do.
+func listenError(network string, at netip.AddrPort, err error) error {
+	if errors.Is(err, errAddrInUse) {
+		return fmt.Errorf("%s %s: the port is taken by another process (%w); stop that one, or choose another port", network, at, err)
+	}
+	return fmt.Errorf("%s %s: %w; name an address of this machine and a port that this user may take", network, at, err)
+}
+
+// pair is one address served over both transports.
+type pair struct {
+	udp *net.UDPConn
+	tcp *net.TCPListener
+	at  netip.AddrPort
+}
+
+// udpBuffer is what waits in the kernel, in octets: some thousand questions. A peer repeats one that was lost after
+// seconds.
+const udpBuffer = 2 << 20
+
+// listenPair opens both. With port 0 the port TCP is given may be taken for UDP: then the
+// next one is tried.
+func listenPair(at netip.AddrPort) (pair, error) {
+	for attempt := 0; ; attempt++ {
+		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+		if err != nil {
+			return pair{}, listenError("tcp", at, err)
+		}
+		got := tcp.Addr().(*net.TCPAddr).AddrPort()
+		both := netip.AddrPortFrom(at.Addr(), got.Port())
+		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
+		if err == nil {
+			// A burst of thousands of questions; what the system does not grant is no reason not to serve.
+			_ = udp.SetReadBuffer(udpBuffer)
+			err = answerFromWhereAsked(udp, at.Addr())
+			if err == nil {
+				return pair{udp: udp, tcp: tcp, at: both}, nil
+			}
+			udp.Close()
+		}
+		tcp.Close()
+		if at.Port() != 0 || attempt == 16 {
+			return pair{}, listenError("udp", both, err)
+		}
+	}
+}
+
+// answerFromWhereAsked lets a socket bound to all addresses answer from the one that was
+// asked; a peer takes no answer from another.
+func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
+	if !at.IsUnspecified() {
+		return nil
+	}
+	err6 := ipv6.NewPacketConn(conn).SetControlMessage(ipv6.FlagDst|ipv6.FlagInterface, true)
+	err4 := ipv4.NewPacketConn(conn).SetControlMessage(ipv4.FlagDst|ipv4.FlagInterface, true)
+	if err6 != nil && err4 != nil {
+		return errors.Join(err6, err4)
+	}
+	return nil
+}
