@@ -1,0 +1,83 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestChanging_namesWhatExists: each list of docs/changing.md has steps whose files exist, and says by which test a
+// forgotten one is found. (TestDocuments_pointAtWhatExists looks at paths from the root; this at all else.)
+func TestChanging_namesWhatExists(t *testing.T) {
+	tests := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+	for _, p := range files(t) {
+		if strings.HasSuffix(p, "_test.go") {
+			for _, m := range declared.FindAllStringSubmatch(read(t, p), -1) {
+				tests[m[1]] = true
+			}
+		}
+	}
+	ticked, step := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`(?m)^\d\. `)
+	sections := strings.Split(read(t, "docs/changing.md"), "\n## ")[1:]
+	if len(sections) != 8 {
+		t.Errorf("docs/changing.md has %d changes, want the 8 that come again and again", len(sections))
+	}
+	for _, section := range sections {
+		title, body, _ := strings.Cut(section, "\n")
+		steps, forgotten, found := strings.Cut(body, "\nForgotten: ")
+		if !found {
+			t.Errorf("%s: no paragraph says which test finds a forgotten step", title)
+		}
+		if n := len(step.FindAllString(steps, -1)); n < 2 {
+			t.Errorf("%s: %d steps", title, n)
+		}
+		named := 0
+		dir := ""
+		for _, m := range ticked.FindAllStringSubmatch(steps, -1) {
+			word := m[1]
+			switch {
+			case strings.HasPrefix(word, "Test"):
+				t.Errorf("%s: %s is named among the steps", title, word)
+			case strings.Contains(word, "/") && !strings.Contains(word, " ") && strings.IndexByte(word, '.') != 0 && !strings.HasPrefix(word, "github.com/"):
+				if exists(word) {
+					named++
+					if dir = word; path.Ext(word) != "" {
+						dir = path.Dir(word)
+					}
+				}
+			case strings.HasSuffix(word, ".go"):
+				if !exists(path.Join(dir, word)) {
+					t.Errorf("%s: %s is not in %s", title, word, dir)
+				}
+			}
+		}
+		if named == 0 {
+			t.Errorf("%s: no step names a file", title)
+		}
+		if !strings.Contains(forgotten, "go test ./") {
+			t.Errorf("%s: no command finds a forgotten step", title)
+		}
+		for _, m := range ticked.FindAllStringSubmatch(forgotten, -1) {
+			if strings.HasPrefix(m[1], "Test") && !tests[m[1]] {
+				t.Errorf("%s: there is no test %s", title, m[1])
+			}
+			for _, word := range strings.Fields(m[1]) {
+				if dir, ok := strings.CutPrefix(word, "./"); ok && !exists(strings.TrimSuffix(dir, "/...")) {
+					t.Errorf("%s: there is no package %s", title, word)
+				}
+			}
+		}
+	}
+}
+
+func exists(p string) bool {
+	_, err := os.Stat(filepath.Join(root, p))
+	return err == nil
+}
