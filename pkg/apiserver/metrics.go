@@ -35,9 +35,9 @@ const (
 	resultError       = "error"
 )
 
-// figures are the metrics of one server. None has a label for a zone, a Record or a namespace; those of budgets name
-// ten namespaces (package budget).
-type figures struct {
+// Metrics are those of one server. None has a label for a zone, a Record or a namespace; those of budgets name ten
+// namespaces (package budget).
+type Metrics struct {
 	metrics.BaseStableCollector
 	server *Server
 	set    *zoneview.Set
@@ -46,77 +46,80 @@ type figures struct {
 	backlog, journal atomic.Int64
 }
 
-var _ metrics.StableCollector = (*figures)(nil)
+var _ metrics.StableCollector = (*Metrics)(nil)
 
-func newFigures(server *Server, set *zoneview.Set) *figures {
-	f := &figures{server: server, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
+// NewMetrics makes the metrics of a server and of its views, and registers them.
+func NewMetrics(registry metrics.KubeRegistry, server *Server, set *zoneview.Set) *Metrics {
+	m := &Metrics{server: server, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_writes_total", StabilityLevel: metrics.BETA,
 		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, no etcd) or error.",
 	}, []string{"resource", "result"})}
-	f.backlog.Store(-1)
-	f.journal.Store(-1)
-	return f
+	m.backlog.Store(-1)
+	m.journal.Store(-1)
+	registry.MustRegister(m.writes)
+	registry.CustomMustRegister(m)
+	return m
 }
 
-// figure is one number that is read when it is asked for; false: it is not known.
-type figure struct {
+// metric is one number that is read when it is asked for; false: it is not known.
+type metric struct {
 	desc *metrics.Desc
 	kind metrics.ValueType
-	of   func(f *figures) (float64, bool)
+	of   func(m *Metrics) (float64, bool)
 }
 
-func counted(name, help string, of func(f *figures) int64) figure {
-	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.CounterValue, of: func(f *figures) (float64, bool) { return float64(of(f)), true }}
+func counter(name, help string, of func(m *Metrics) int64) metric {
+	return metric{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.CounterValue, of: func(m *Metrics) (float64, bool) { return float64(of(m)), true }}
 }
 
-func gauged(name, help string, of func(f *figures) (float64, bool)) figure {
-	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.GaugeValue, of: of}
+func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
+	return metric{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.GaugeValue, of: of}
 }
 
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
 
-var serverFigures = []figure{
-	counted("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(f *figures) int64 { return f.server.ledger.Stats().Transactions.Load() }),
-	counted("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(f *figures) int64 { return f.server.ledger.Stats().Conflicts.Load() }),
-	counted("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(f *figures) int64 { return f.server.ledger.Stats().Reads.Load() }),
-	counted("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(f *figures) int64 { return f.server.ledger.Stats().CascadeSteps.Load() }),
-	gauged("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.", func(f *figures) (float64, bool) { return measured(&f.backlog) }),
-	gauged("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.", func(f *figures) (float64, bool) { return measured(&f.journal) }),
-	gauged("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.", func(f *figures) (float64, bool) {
-		steps, _ := f.set.Journal()
+var serverMetrics = []metric{
+	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(m *Metrics) int64 { return m.server.ledger.Stats().Transactions.Load() }),
+	counter("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(m *Metrics) int64 { return m.server.ledger.Stats().Conflicts.Load() }),
+	counter("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(m *Metrics) int64 { return m.server.ledger.Stats().Reads.Load() }),
+	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(m *Metrics) int64 { return m.server.ledger.Stats().CascadeSteps.Load() }),
+	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.", func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
+	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.", func(m *Metrics) (float64, bool) { return measured(&m.journal) }),
+	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.", func(m *Metrics) (float64, bool) {
+		steps, _ := m.set.Journal()
 		return float64(steps), true
 	}),
-	gauged("kubizone_journal_oldest_seconds", "Age of the oldest step from which this server answers changes and IXFR; 0 while it has none.", func(f *figures) (float64, bool) {
-		if _, oldest := f.set.Journal(); oldest > 0 {
+	gauge("kubizone_journal_oldest_seconds", "Age of the oldest step from which this server answers changes and IXFR; 0 while it has none.", func(m *Metrics) (float64, bool) {
+		if _, oldest := m.set.Journal(); oldest > 0 {
 			return time.Since(time.Unix(oldest, 0)).Seconds(), true
 		}
 		return 0, true
 	}),
-	counted("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(f *figures) int64 { return f.server.feed.failedProofs() }),
-	gauged("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(f *figures) (float64, bool) {
-		return float64(f.server.ledger.HeldZones()), true
+	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { return m.server.feed.failedProofs() }),
+	gauge("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(m *Metrics) (float64, bool) {
+		return float64(m.server.ledger.HeldZones()), true
 	}),
-	gauged("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(f *figures) (float64, bool) { return float64(f.server.feed.frozenZones()), true }),
+	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { return float64(m.server.feed.frozenZones()), true }),
 }
 
 // DescribeWithStability implements metrics.StableCollector.
-func (f *figures) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, one := range serverFigures {
+func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
+	for _, one := range serverMetrics {
 		descriptions <- one.desc
 	}
 }
 
 // CollectWithStability implements metrics.StableCollector.
-func (f *figures) CollectWithStability(found chan<- metrics.Metric) {
-	for _, one := range serverFigures {
-		if value, known := one.of(f); known {
+func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+	for _, one := range serverMetrics {
+		if value, known := one.of(m); known {
 			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
 		}
 	}
 }
 
-// Metrics is the registry that /metrics shows beside upstream's.
-func (s *Server) Metrics() metrics.KubeRegistry { return s.registry }
+// Registry is what /metrics shows beside upstream's.
+func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // serveMetrics shows a server's own metrics beside upstream's, of which there is one registry for the process. With
 // profiling a DELETE resets both, as it does upstream.
@@ -135,12 +138,12 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 	})
 }
 
-// measure asks etcd until ctx ends.
-func (f *figures) measure(ctx context.Context) error {
+// measureRooms asks etcd until ctx ends.
+func (m *Metrics) measureRooms(ctx context.Context) error {
 	for {
-		for room, into := range map[string]*atomic.Int64{"outbox": &f.backlog, "journal": &f.journal} {
+		for room, into := range map[string]*atomic.Int64{"outbox": &m.backlog, "journal": &m.journal} {
 			asking, cancel := context.WithTimeout(ctx, measureEvery)
-			answer, err := f.server.ledger.Client().Get(asking, f.server.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
+			answer, err := m.server.ledger.Client().Get(asking, m.server.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			cancel()
 			if err != nil {
 				klog.FromContext(ctx).V(2).Info("etcd does not say how much is in a room", "room", room, "err", err)

@@ -91,7 +91,7 @@ type Server struct {
 	keeper    *maintenance.Keeper
 	registry  metrics.KubeRegistry
 	feed      *feed
-	figures   *figures
+	metrics   *Metrics
 	classes   *classes
 	budgets   *budget.Budgets // nil: there are none
 	announcer announcer
@@ -158,13 +158,13 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	if err := maintenance.Probe(ctx, s.client.Client, Prefix); err != nil {
 		return nil, err
 	}
-	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix)
+	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
 	if budgets != nil {
 		limits, wrong := budgets.Limits()
 		if err := errors.Join(wrong...); err != nil {
 			return nil, err
 		}
-		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.classes.budget})
+		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.classes.budget, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
@@ -196,19 +196,12 @@ type assembly struct {
 // assemble puts storage and views behind a door that config describes.
 func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of assembly) (err error) {
 	s.feed = newFeed(s.ledger, of.zones)
-	s.figures = newFigures(s, of.zones)
+	s.metrics = NewMetrics(s.registry, s, of.zones)
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
-	s.registry.MustRegister(append(s.keeper.Metrics(), s.figures.writes)...)
-	s.registry.CustomMustRegister(s.figures)
-	if s.budgets != nil {
-		refused, figures := s.budgets.Metrics()
-		s.registry.MustRegister(refused)
-		s.registry.CustomMustRegister(figures)
-	}
 	items := keepItems(&config.Config)
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
@@ -276,7 +269,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" || resource == "delegations") {
 					store = &budgeted{Interface: store, server: s, resource: v1alpha1.Resource(resource)}
 				}
-				return &counting{Interface: store, resource: resource.Resource, writes: s.figures.writes}, nil
+				return &counting{Interface: store, resource: resource.Resource, writes: s.metrics.writes}, nil
 			}
 			switch resource {
 			case v1alpha1.Resource("zones"):
@@ -381,7 +374,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.run, "classes": s.classes.run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "figures": s.figures.measure} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.run, "classes": s.classes.run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 )
 
@@ -34,13 +35,14 @@ type Config struct {
 	Quota func() int64
 	// Override is what the annotation of a namespace says, "" for nothing; nil: there are none.
 	Override func(namespace string) string
+	// Registry takes the metrics; nil: they are not read.
+	Registry metrics.KubeRegistry
 }
 
 // Budgets are those of all namespaces on one server.
 type Budgets struct {
-	config Config
-	// Refused counts refusals by budget: "stored" or "written".
-	figures figures
+	config  Config
+	metrics *Metrics
 
 	mu       sync.Mutex
 	accounts map[string]*account
@@ -62,7 +64,12 @@ type account struct {
 
 // New makes Budgets.
 func New(config Config) *Budgets {
-	return &Budgets{config: config, accounts: map[string]*account{}, figures: newFigures()}
+	if config.Registry == nil {
+		config.Registry = metrics.NewKubeRegistry()
+	}
+	b := &Budgets{config: config, accounts: map[string]*account{}}
+	b.metrics = NewMetrics(config.Registry, b)
+	return b
 }
 
 // account returns that of a namespace, with limits and debt as they are now. The caller holds b.mu.
@@ -171,7 +178,7 @@ func (b *Budgets) Admit(w Write) error {
 	defer b.mu.Unlock()
 	a := b.account(w.Namespace)
 	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
-		b.figures.refused.WithLabelValues("stored").Inc()
+		b.metrics.refused.WithLabelValues("stored").Inc()
 		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): delete what is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
@@ -179,7 +186,7 @@ func (b *Budgets) Admit(w Write) error {
 		return err
 	}
 	if burst := b.burst(a); burst > 0 && a.debt >= burst {
-		b.figures.refused.WithLabelValues("written").Inc()
+		b.metrics.refused.WithLabelValues("written").Inc()
 		wait := time.Duration((a.debt - burst) / float64(a.limits.Written) * float64(time.Second))
 		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
 			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",

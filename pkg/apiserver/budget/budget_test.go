@@ -128,7 +128,7 @@ func TestBudgets_topTen(t *testing.T) {
 		b.Charge(fmt.Sprintf("n%d", i), (20-i)<<20)
 	}
 	b.Counted()
-	stored, written := b.top()
+	stored, written := b.findTop()
 	if len(stored) != 10 || stored[0].namespace != "n19" || stored[0].has != 20<<20 || stored[0].may != 0 || stored[1].may != 1<<30 {
 		t.Errorf("%v", stored)
 	}

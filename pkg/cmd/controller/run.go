@@ -108,7 +108,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
 		Providers: delivering.Sources{Members: members, Views: set, Client: client}.Providers(),
 		Secrets:   delivering.ClusterSecrets{Client: w.cluster.CoreV1()}, Namespaces: theirs.Core().V1().Namespaces(),
-		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Metrics: class.NewMetrics(w.Metrics), Logger: slog.New(logr.ToSlogHandler(klog.Background())),
+		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// Who led before let go of the Lease when nothing was under way, or has not renewed it for longer than a call
 		// takes.
 		Alone: true, Lease: c.LeaseDuration, HealthInterval: c.HealthCheckInterval, Backoff: c.Backoff(),
@@ -123,7 +123,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	w.Informers = []process.Informers{ours, theirs}
 	// Whose name is taken in a class is not known before.
 	w.Beside, w.Known = []func(context.Context){members.Run}, members.WaitForSync
-	w.Metrics.MustRegister(w.Feed.Metrics()...)
+	w.Registry.MustRegister(w.Feed.Metrics()...)
 	return w, nil
 }
 

@@ -75,8 +75,8 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dnsserving.NewMetrics(p.Metrics, dns)
-	p.Metrics.MustRegister(p.Feed.Metrics()...)
+	dnsserving.NewMetrics(p.Registry, dns)
+	p.Registry.MustRegister(p.Feed.Metrics()...)
 	p.Informers = []process.Informers{informers}
 	p.Beside, p.Known = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
 	// serving is true while questions are answered.

@@ -39,8 +39,8 @@ type Informers interface {
 
 // Process is one run. Feed is required before Run.
 type Process struct {
-	// Metrics has those of this run alone; /metrics shows them.
-	Metrics metrics.KubeRegistry
+	// Registry has the metrics of this run alone; /metrics shows them.
+	Registry metrics.KubeRegistry
 	// Informers and Beside run until the work has ended.
 	Informers []Informers
 	Beside    []func(ctx context.Context)
@@ -61,8 +61,8 @@ func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--health-listen %s: %w; name an address of this machine and a free port", health, err)
 	}
-	p := &Process{Metrics: metrics.NewKubeRegistry(), out: out, health: listener, begun: make(chan struct{})}
-	p.Metrics.RawMustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	p := &Process{Registry: metrics.NewKubeRegistry(), out: out, health: listener, begun: make(chan struct{})}
+	p.Registry.RawMustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return p, nil
 }
 
@@ -176,6 +176,6 @@ func (p *Process) handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	mux.Handle("GET /metrics", metrics.HandlerFor(p.Metrics, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError}))
+	mux.Handle("GET /metrics", metrics.HandlerFor(p.Registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError}))
 	return mux
 }

@@ -108,7 +108,7 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 	if err := all.during(ctx, server.WaitForViews); err != nil {
 		return err
 	}
-	dnsserving.NewMetrics(server.Metrics(), dns)
+	dnsserving.NewMetrics(server.Registry(), dns)
 	all.start(ctx, "dns", dns.Run)
 	all.start(ctx, "api", server.Run)
 	if err := all.during(ctx, server.WaitForAPI); err != nil {

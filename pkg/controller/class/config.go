@@ -12,6 +12,7 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -68,9 +69,9 @@ type Config struct {
 	Namespaces coreinformers.NamespaceInformer
 	// Events takes what people should see beside status. Nil: it is logged.
 	Events events.EventRecorder
-	// Metrics of this controller alone; nil: nothing is counted.
-	Metrics *Metrics
-	Logger  *slog.Logger
+	// Registry takes the metrics of this controller; nil: they are not read.
+	Registry metrics.KubeRegistry
+	Logger   *slog.Logger
 	// Alone: who delivered before has ended, or has not led for as long as a call takes (delivery.Config).
 	Alone bool
 	// Lease is how long another may think that it leads after it no longer does; 0: delivery's.

@@ -42,6 +42,7 @@ type Controller struct {
 	classes *classSync
 	records *recordSync
 	zones   *zoneSync
+	metrics *Metrics
 }
 
 // New registers with the informers and does nothing before Run.
@@ -52,8 +53,8 @@ func New(config Config) (*Controller, error) {
 	if config.Events == nil {
 		config.Events = logged{}
 	}
-	if config.Metrics == nil {
-		config.Metrics = NewMetrics(metrics.NewKubeRegistry())
+	if config.Registry == nil {
+		config.Registry = metrics.NewKubeRegistry()
 	}
 	index, err := newIndex(&config)
 	if err != nil {
@@ -65,7 +66,7 @@ func New(config Config) (*Controller, error) {
 		store: &store{client: client, zone: index.zoneByUID, class: index.classByName, seen: map[delivery.Key]seen{}},
 	}
 	c := &Controller{
-		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen},
+		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen}, metrics: NewMetrics(config.Registry),
 		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, known: map[string]*knownClass{}},
 		records: &recordSync{
 			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
@@ -79,7 +80,7 @@ func New(config Config) (*Controller, error) {
 	past := history{config.Client, index}
 	c.loop, err = delivery.New(delivery.Config{
 		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,
-		Metrics: config.Metrics, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: v1alpha1.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
+		Metrics: c.metrics, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: v1alpha1.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func watchInformer[T any](c *Controller, in cache.SharedIndexInformer, changed f
 
 // Run delivers until ctx ends, and returns when nothing of it is under way.
 func (c *Controller) Run(ctx context.Context) error {
-	defer c.config.Metrics.followStatus(c.loop.Status)()
+	defer c.metrics.followStatus(c.loop.Status)()
 	var running sync.WaitGroup
 	defer c.classes.checks.Wait()
 	defer running.Wait()

@@ -20,6 +20,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 )
 
@@ -51,7 +52,7 @@ const (
 type Keeper struct {
 	client  *clientv3.Client
 	lockKey string
-	figures figures
+	metrics *Metrics
 	// interval, intervalFull and minReclaim as the constants; tests have smaller ones.
 	interval, intervalFull time.Duration
 	minReclaim             int64
@@ -71,9 +72,9 @@ type Keeper struct {
 
 // NewKeeper makes a Keeper. client reaches the members it cares for, and is not closed; prefix is that of the server's
 // keys. Nothing is done before Run.
-func NewKeeper(client *clientv3.Client, prefix string) *Keeper {
+func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
-		client: client, lockKey: prefix + "/maintenance/defragment", figures: newFigures(),
+		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),
 		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim, keepHistory: keepHistory,
 	}
 }
@@ -129,8 +130,8 @@ func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 		}
 	}
 	var corrupt error
-	if k.figures.corrupt.Set(0); len(damaged) > 0 {
-		k.figures.corrupt.Set(1)
+	if k.metrics.corrupt.Set(0); len(damaged) > 0 {
+		k.metrics.corrupt.Set(1)
 		corrupt = fmt.Errorf("etcd answers nothing: alarm CORRUPT, says %s; one of its members holds other data than the rest: find it and replace it (docs/operations.md, Lost member)", strings.Join(damaged, ", "))
 	}
 	k.mutex.Lock()
@@ -183,13 +184,13 @@ func (k *Keeper) look(ctx context.Context) (full bool, err error) {
 		return false, err
 	}
 	if len(alarms) > 0 {
-		k.figures.full.Set(1)
+		k.metrics.full.Set(1)
 		if k.setFull(errors.New("etcd takes no writes: alarm NOSPACE")) {
 			klog.FromContext(ctx).Error(nil, "Etcd is full (alarm NOSPACE): nothing can be written, reading goes on. It is compacted and defragmented now", "size", members[0].DbSize, "inUse", members[0].DbSizeInUse, "quota", members[0].DbSizeQuota)
 		}
 		return true, k.makeRoom(ctx, alarms)
 	}
-	k.figures.full.Set(0)
+	k.metrics.full.Set(0)
 	if k.setFull(nil) {
 		klog.FromContext(ctx).Info("Etcd takes writes again")
 	}
@@ -253,9 +254,9 @@ func (k *Keeper) members(ctx context.Context) ([]member, error) {
 			wrong = append(wrong, fmt.Errorf("etcd %s: %w", endpoint, err))
 			continue
 		}
-		k.figures.size.WithLabelValues(endpoint).Set(float64(status.DbSize))
-		k.figures.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
-		k.figures.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
+		k.metrics.size.WithLabelValues(endpoint).Set(float64(status.DbSize))
+		k.metrics.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
+		k.metrics.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
 		members = append(members, member{endpoint, status})
 	}
 	quota := int64(0)
@@ -385,10 +386,10 @@ func (k *Keeper) defragment(ctx context.Context, m member) error {
 	began := time.Now()
 	_, err := k.client.Defragment(limited, m.endpoint)
 	if err != nil {
-		k.figures.defragmentations.WithLabelValues(m.endpoint, "error").Inc()
+		k.metrics.defragmentations.WithLabelValues(m.endpoint, "error").Inc()
 		return fmt.Errorf("defragmenting etcd %s: %w", m.endpoint, err)
 	}
-	k.figures.defragmentations.WithLabelValues(m.endpoint, "success").Inc()
+	k.metrics.defragmentations.WithLabelValues(m.endpoint, "success").Inc()
 	klog.FromContext(ctx).Info("Defragmented a member of etcd", "endpoint", m.endpoint, "free", m.free(), "of", m.DbSize, "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }

@@ -68,7 +68,11 @@ func connect(t *testing.T, endpoint string) *clientv3.Client {
 
 // quick is a Keeper that looks often.
 func quick(client *clientv3.Client) *Keeper {
-	k := NewKeeper(client, prefix)
+	return quickMeasured(client, metrics.NewKubeRegistry())
+}
+
+func quickMeasured(client *clientv3.Client, registry metrics.KubeRegistry) *Keeper {
+	k := NewKeeper(client, prefix, registry)
 	k.interval, k.intervalFull = 20*time.Millisecond, 20*time.Millisecond
 	return k
 }
@@ -143,11 +147,8 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 		t.Error("reading does not go on")
 	}
 
-	k := quick(connect(t, endpoint))
 	registry := metrics.NewKubeRegistry()
-	for _, m := range k.Metrics() {
-		registry.MustRegister(m)
-	}
+	k := quickMeasured(connect(t, endpoint), registry)
 	if _, err := k.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -386,11 +387,8 @@ func notUnderRace(t *testing.T) {
 func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
 	_, endpoint, _ := sole(t, 0)
 	client := connect(t, endpoint)
-	k := NewKeeper(client, prefix)
 	registry := metrics.NewKubeRegistry()
-	for _, m := range k.Metrics() {
-		registry.MustRegister(m)
-	}
+	k := NewKeeper(client, prefix, registry)
 	look := func() (string, error) {
 		_, _ = k.look(t.Context())
 		families, err := registry.Gather()

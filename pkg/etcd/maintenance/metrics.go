@@ -5,19 +5,20 @@ package maintenance
 
 import "k8s.io/component-base/metrics"
 
-// figures are what a Keeper measures; each Keeper has its own.
-type figures struct {
+// Metrics are what one Keeper measures.
+type Metrics struct {
 	size, inUse, quota *metrics.GaugeVec
 	full, corrupt      *metrics.Gauge
 	defragmentations   *metrics.CounterVec
 }
 
-func newFigures() figures {
+// NewMetrics makes the metrics of a Keeper and registers them.
+func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {
 		return metrics.NewGaugeVec(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.BETA}, []string{"endpoint"})
 	}
-	return figures{
+	m := &Metrics{
 		size:  gauge("size_bytes", "Size of the member's database on its disk."),
 		inUse: gauge("in_use_bytes", "Part of the size that holds data; the rest is given back by defragmentation."),
 		quota: gauge("quota_bytes", "Size above which the member takes no writes."),
@@ -28,10 +29,6 @@ func newFigures() figures {
 		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "defragmentations_total",
 			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.BETA}, []string{"endpoint", "result"}),
 	}
-}
-
-// Metrics are to be registered by whoever serves them, before Run.
-func (k *Keeper) Metrics() []metrics.Registerable {
-	f := k.figures
-	return []metrics.Registerable{f.size, f.inUse, f.quota, f.full, f.corrupt, f.defragmentations}
+	registry.MustRegister(m.size, m.inUse, m.quota, m.full, m.corrupt, m.defragmentations)
+	return m
 }
