@@ -18,7 +18,7 @@ import (
 func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns := x.ask.Namespace
-	if n, ok := holding.becomes(z.FQDN()); ok { // what comes in now comes along (S6.8)
+	if n, ok := holding.renamedTo(z.FQDN()); ok { // what comes in now comes along (S6.8)
 		if x.ask.After.Absolute() {
 			return forbidden(ReasonNoEnclosingZone, "zone %s is about to be renamed to %s, and a record with an absolute name would stay behind (S6.8; refer to the zone with zoneRef, or try again when its condition Settled is True)", z.FQDN(), n), marks{}
 		}
@@ -27,7 +27,7 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 		}
 	}
 	base := Base(come.Owner)
-	c, known := x.claim(z, holding, base, x.claimant())
+	c, known := x.findClaim(z, holding, base, x.claimant())
 	if !known {
 		return nil, marks{}
 	}
@@ -36,7 +36,7 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 		c = claim{}
 	}
 	var mark marks
-	admitted, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, c)
+	admitted, refusal := z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
 	}
@@ -83,7 +83,7 @@ func (x *delta) admitRecord(plan *Plan) (*Refusal, marks) {
 	if refusal != nil {
 		return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
 	}
-	records := x.records + holding.coming(ns, x.ask.UID)
+	records := x.records + holding.countReserved(ns, x.ask.UID)
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && x.isNew() && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
 			marks{keys: []Key{CountKey(z.UID, ns)}}
@@ -130,7 +130,7 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 func (x *delta) warnOfHosts(plan *Plan) {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.gaining() {
+	if x.ask.Cascade || !come.Owner.IsApex() && !cut || holding.isGaining() {
 		return
 	}
 	own := x.ask.Namespace == z.Namespace
@@ -141,7 +141,7 @@ func (x *delta) warnOfHosts(plan *Plan) {
 			list.ApexNS = append(list.ApexNS, v.Host())
 		}
 	}
-	hosts := list.named(z)
+	hosts := list.hostsNamedByApex(z)
 	hosts = hosts[:min(len(hosts), maxHosts)]
 	var ks []Key
 	for _, host := range hosts {
@@ -150,11 +150,11 @@ func (x *delta) warnOfHosts(plan *Plan) {
 			ks = append(ks, OwnerKey(z.UID, up))
 		}
 	}
-	if !x.all(ks) {
+	if !x.askAll(ks) {
 		return
 	}
 	for _, host := range hosts {
-		c, known := x.claim(z, holding, host, claimant{namespace: x.ask.Namespace})
+		c, known := x.findClaim(z, holding, host, claimant{namespace: x.ask.Namespace})
 		at, _ := host.In(z.FQDN())
 		switch {
 		case !known:
@@ -178,16 +178,16 @@ func (x *delta) standsAlready() bool {
 
 // claimant is the record as it asks for a name of the zone.
 func (x *delta) claimant() claimant {
-	by := claimant{uid: x.ask.UID, namespace: x.ask.Namespace, cascade: x.ask.Cascade, together: x.together()}
+	by := claimant{uid: x.ask.UID, namespace: x.ask.Namespace, cascade: x.ask.Cascade, together: x.cameTogether()}
 	if b := x.ask.Before; b != nil {
 		by.from = b.FQDN
 	}
 	return by
 }
 
-// together: what is below its name in the zone stood there with it before the cascade,
+// cameTogether: what is below its name in the zone stood there with it before the cascade,
 // or came later (S2.7). A zone that is renamed has names of its own there.
-func (x *delta) together() bool { return x.stood && x.holding.moving() == nil }
+func (x *delta) cameTogether() bool { return x.stood && x.holding.renameWork() == nil }
 
 // isNew: the record is not yet in the zone, so taking it in adds one.
 func (x *delta) isNew() bool {
@@ -208,7 +208,7 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 	hosts, known := x.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
 	var tenants *TenantsBelow
 	var zones *ZonesBelow
-	if !x.together() {
+	if !x.cameTogether() {
 		var known1, known2 bool
 		tenants, known1 = get[TenantsBelow](&x.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
 		zones, known2 = get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
@@ -217,14 +217,14 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 	if !known {
 		return nil
 	}
-	stands := blocks(tenants, ns) || !x.together() && holding.expects(come.Owner, ns)
+	stands := blocksCut(tenants, ns) || !x.cameTogether() && holding.reservesForeign(come.Owner, ns)
 	if x.standsBelow = stands && !hosts; x.standsBelow && held {
-		_, itself := z.decides(holding, Base(come.Owner))
+		_, itself := z.ownClaim(holding, Base(come.Owner))
 		x.standsBelow = !itself
 	}
 	foreign := held || hosts || stands
 	if !x.ask.Cascade {
-		arriving, known := x.arriving(holding, p.view, p.fqdn, ns)
+		arriving, known := x.bringsForeign(holding, p.view, p.fqdn, ns)
 		if !known {
 			return nil
 		}
@@ -241,8 +241,8 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 	return nil
 }
 
-// serves: a name server that the zone's own spec makes (S6.2) is at owner or below.
-func (z *Zone) serves(owner name.Rel) bool {
+// hasServerBelow: a name server that the zone's own spec makes (S6.2) is at owner or below.
+func (z *Zone) hasServerBelow(owner name.Rel) bool {
 	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
 }
 
@@ -294,8 +294,8 @@ func (x *delta) checkCoexistence(plan *Plan) (at name.Rel, refusal *Refusal) {
 	return owner, nil
 }
 
-// conflict refuses what may not stand beside other data, or at such a name.
-func (x *delta) conflict(format string, args ...any) *Refusal {
+// refuseConflict is the refusal of what may not stand beside other data, or at such a name.
+func (x *delta) refuseConflict(format string, args ...any) *Refusal {
 	return invalid("spec.domainName", x.ask.After.DomainName, ReasonCNAMEConflict, format, args...)
 }
 
@@ -303,11 +303,11 @@ func (x *delta) conflict(format string, args ...any) *Refusal {
 func (x *delta) checkOwner() *Refusal {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
 	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
-		return x.conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, fqdn)
+		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, fqdn)
 	}
 	refusal := x.come.checkSigning()
 	if refusal == nil && isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
-		return x.conflict("%s cannot stand at a wildcard (S5.5)", t)
+		return x.refuseConflict("%s cannot stand at a wildcard (S5.5)", t)
 	}
 	if refusal == nil {
 		refusal = x.come.checkHosts(x.zone.FQDN(), fqdn)
@@ -330,7 +330,7 @@ func (x *delta) presentTypes(leaving []rdata.Type) []rdata.Type {
 	for _, t := range leaving {
 		add(t)
 	}
-	for _, s := range x.zone.made(x.come.Owner) {
+	for _, s := range x.zone.madeAt(x.come.Owner) {
 		add(s.Type)
 	}
 	return present
@@ -343,15 +343,15 @@ func (x *delta) checkBeside(present []rdata.Type) *Refusal {
 		switch {
 		case other == t:
 		case t == rdata.CNAME:
-			return x.conflict("CNAME cannot stand beside %s at %s (S5.5; remove the other data or use another name)", other, fqdn)
+			return x.refuseConflict("CNAME cannot stand beside %s at %s (S5.5; remove the other data or use another name)", other, fqdn)
 		case other == rdata.CNAME:
-			return x.conflict("%s cannot stand beside the CNAME at %s (S5.5; remove the CNAME or use another name)", t, fqdn)
+			return x.refuseConflict("%s cannot stand beside the CNAME at %s (S5.5; remove the CNAME or use another name)", t, fqdn)
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
-			return x.conflict("NS and DNAME cannot stand together at %s (S5.5)", fqdn)
+			return x.refuseConflict("NS and DNAME cannot stand together at %s (S5.5)", fqdn)
 		}
 	}
 	if t.Single() {
-		if n, _ := x.merged().distinct(t); n > 1 {
+		if n, _ := x.mergeOwner().countDistinct(t); n > 1 {
 			refusal := refuseSeveral(t, fqdn, n)
 			refusal.Value = x.ask.After.DomainName
 			return refusal
@@ -360,10 +360,10 @@ func (x *delta) checkBeside(present []rdata.Type) *Refusal {
 	return nil
 }
 
-// merged is the owner with what comes, without the sizes of its values.
-func (x *delta) merged() *Owner {
+// mergeOwner returns the owner with what comes, without the sizes of its values.
+func (x *delta) mergeOwner() *Owner {
 	out := x.others.clone()
-	out.add(x.come, make([]int, len(x.come.Values)))
+	out.addContribution(x.come, make([]int, len(x.come.Values)))
 	return out
 }
 
@@ -372,10 +372,10 @@ func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, at na
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
-		if x.holding.with(o, up, x.ask.UID).hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
-			return false, up, x.conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn, x.fqdn(up))
+		if x.holding.ownerWithReserved(o, up, x.ask.UID).hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
+			return false, up, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", fqdn, x.nameOf(up))
 		}
-		below = below || !up.IsApex() && o.hasType(rdata.NS) && !glue(o, x.come.Type, fqdn, owner)
+		below = below || !up.IsApex() && o.hasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
 	}
 	return below, owner, nil
 }
@@ -398,7 +398,7 @@ func (x *delta) checkBelow() (refusal *Refusal, known bool) {
 		return nil, false
 	}
 	if x.standsBelow || zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool { return b.CountedBy(z) }) {
-		return x.conflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", fqdn), true
+		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", fqdn), true
 	}
 	return nil, true
 }
@@ -410,9 +410,9 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 	if !known {
 		return false
 	}
-	after := x.merged()
+	after := x.mergeOwner()
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
-		return other != rdata.NS && other != rdata.DS && !glue(after, other, fqdn, owner)
+		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Any || beside {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and addresses that are glue (S5.5)", fqdn))
@@ -423,7 +423,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 // warnOfOcclusion warns of data that NS records at its owner, or above it (below), occlude.
 func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
-	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.hasType(rdata.NS) && !glue(x.others, t, fqdn, owner)
+	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.hasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !isWildcard(owner):
@@ -437,18 +437,18 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 // them to this one: a client's write is decided as if they had come (S2.7). What the record
 // itself has there says nothing.
 func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
-	if b := x.ask.Before; x.ask.Cascade || !x.holding.gaining() || b != nil && b.FQDN == x.place.fqdn {
+	if b := x.ask.Before; x.ask.Cascade || !x.holding.isGaining() || b != nil && b.FQDN == x.place.fqdn {
 		return nil, true
 	}
 	types = map[name.Rel][]rdata.Type{}
 	known = true
 	for at, ok := x.come.Owner, true; ok; at, ok = at.Parent() {
-		ks := x.holding.losing(x.zone, at)
-		if known = x.all(ks) && known; !known { // all of them, in one round
+		ks := x.holding.losingOwnerKeys(x.zone, at)
+		if known = x.askAll(ks) && known; !known { // all of them, in one round
 			continue
 		}
 		for _, k := range ks {
-			o, _ := glance[Owner](&x.reading, k)
+			o, _ := getUnguarded[Owner](&x.reading, k)
 			types[at] = append(types[at], o.types()...)
 		}
 	}
@@ -483,10 +483,10 @@ func refuseManyTypes(fqdn name.Name) *Refusal {
 	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
 }
 
-// glue reports whether data of type t at owner is an address of one of the name
+// isGlue reports whether data of type t at owner is an address of one of the name
 // servers that cut has, written absolute or relative to the zone.
-func glue(cut *Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
-	return (t == rdata.A || t == rdata.AAAA) && (cut.has(rdata.NS, DigestOf(fqdn.String())) || cut.has(rdata.NS, DigestOf(owner.String())))
+func isGlue(cut *Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
+	return (t == rdata.A || t == rdata.AAAA) && (cut.hasValue(rdata.NS, DigestOf(fqdn.String())) || cut.hasValue(rdata.NS, DigestOf(owner.String())))
 }
 
 func encloses(up, sub name.Rel) bool {
@@ -502,18 +502,18 @@ func encloses(up, sub name.Rel) bool {
 // aliases.
 func (x *delta) warnOfValues(plan *Plan) {
 	z, p, come, others := x.zone, x.place, x.come, x.others
-	if ttl := others.ttl(come.Type); ttl != nil {
+	if ttl := others.rrsetTTL(come.Type); ttl != nil {
 		mine := come.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.8)", come.Type, p.fqdn))
 		}
 	}
 	for _, v := range come.Values {
-		if others.has(come.Type, DigestOf(v.Text)) {
+		if others.hasValue(come.Type, DigestOf(v.Text)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, until the last record with it goes (S5.8)", come.Type, v.Text, p.fqdn))
-		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.has(come.Type, DigestOf(abs)) {
+		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.hasValue(come.Type, DigestOf(abs)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, abs))
-		} else if rel, ok := relative(v.Text, z.FQDN()); ok && others.has(come.Type, DigestOf(rel)) {
+		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.hasValue(come.Type, DigestOf(rel)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, rel))
 		}
 		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
@@ -531,9 +531,9 @@ func (x *delta) warnOfValues(plan *Plan) {
 	}
 }
 
-// relative is rdata whose last field is an absolute name in the zone, spelled
+// relativeData is rdata whose last field is an absolute name in the zone, spelled
 // relative to it: MX, SRV, NS, CNAME, PTR and DNAME are like that.
-func relative(text string, zone name.Name) (string, bool) {
+func relativeData(text string, zone name.Name) (string, bool) {
 	i := strings.LastIndexByte(text, ' ') + 1
 	switch host := text[i:]; {
 	case host == zone.String():
@@ -549,14 +549,14 @@ func relative(text string, zone name.Name) (string, bool) {
 func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	z, come := x.zone, x.come
 	t := come.Type
-	values, octets := after.distinct(t)
+	values, octets := after.countDistinct(t)
 	var was, wasOctets, wasTypes, wasAll int
 	if before != nil {
-		was, wasOctets = before.distinct(t)
+		was, wasOctets = before.countDistinct(t)
 		wasTypes, wasAll = z.typesAt(come.Owner, before.types()), len(before.Values)
 	}
 	types := z.typesAt(come.Owner, after.types())
-	for _, s := range z.made(come.Owner) {
+	for _, s := range z.madeAt(come.Owner) {
 		if s.Type == t {
 			values, was = values+len(s.Data), was+len(s.Data)
 			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
@@ -589,7 +589,7 @@ func (z *Zone) typesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
 	}
-	for _, s := range z.made(owner) {
+	for _, s := range z.madeAt(owner) {
 		types = append(types, s.Type)
 	}
 	slices.Sort(types)

@@ -44,8 +44,8 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 	return next, true
 }
 
-// repair makes the step of a repair: another serial of the same content.
-func (d *zoneDecision) repair(change *ZoneChange, z *Zone, next serial.Serial) {
+// repairSerial makes the step of a repair: another serial of the same content.
+func (d *zoneDecision) repairSerial(change *ZoneChange, z *Zone, next serial.Serial) {
 	after, held := *z, *change.Holding
 	after.Serial, after.N, held.Repaired = next, z.N+1, d.ask.Now.Unix()
 	change.Zone, change.Holding = &after, &held

@@ -29,25 +29,25 @@ type follower struct {
 	becomes name.Name
 }
 
-// moving is the mark of the rename that the zone is part of, nil for none.
-func (h *Holding) moving() *StandingWork {
+// renameWork is the mark of the rename that the zone is part of, nil for none.
+func (h *Holding) renameWork() *StandingWork {
 	if i := slices.IndexFunc(h.Works, func(w StandingWork) bool { return !w.Becomes.IsZero() }); i >= 0 {
 		return &h.Works[i]
 	}
 	return nil
 }
 
-// becomes is the name that a zone at fqdn is about to have; false: it keeps its own.
-func (h *Holding) becomes(fqdn name.Name) (name.Name, bool) {
-	w := h.moving()
+// renamedTo is the name that a zone at fqdn is about to have; false: it keeps its own.
+func (h *Holding) renamedTo(fqdn name.Name) (name.Name, bool) {
+	w := h.renameWork()
 	if w == nil || w.Becomes == fqdn {
 		return fqdn, false
 	}
 	return w.Becomes, true
 }
 
-// marked puts the mark of a rename beside what else is noted of the work id.
-func (h *Holding) marked(id string, becomes name.Name, coming []name.Name) *Holding {
+// withRename puts the mark of a rename beside what else is noted of the work id.
+func (h *Holding) withRename(id string, becomes name.Name, coming []name.Name) *Holding {
 	out := *h
 	out.Works = slices.Clone(h.Works)
 	for i := range out.Works {
@@ -59,9 +59,9 @@ func (h *Holding) marked(id string, becomes name.Name, coming []name.Name) *Hold
 	return &out
 }
 
-// chain are the zones that follow z, and those that follow these, parents first,
+// collectFollowers returns the zones that follow z, and those that follow these, parents first,
 // with the names they will have when z is renamed to fqdn.
-func (d *zoneDecision) chain(z *Zone, below *ZonesBelow, fqdn name.Name) ([]follower, *Refusal) {
+func (d *zoneDecision) collectFollowers(z *Zone, below *ZonesBelow, fqdn name.Name) ([]follower, *Refusal) {
 	var out []follower
 	follows := map[string]bool{z.UID: true}
 	zones := slices.Clone(below.Zones)
@@ -88,19 +88,19 @@ func (d *zoneDecision) noRename(format string, args ...any) *Refusal {
 	return invalid("spec.domainName", d.ask.After.DomainName, ReasonInvalid, "cannot rename %s: %s", d.ask.Before.FQDN(), fmt.Sprintf(format, args...))
 }
 
-// takesAlong asks whether z and all that follow it can be renamed to names at and
+// checkFollowers checks whether z and all that follow it can be renamed to names at and
 // below fqdn (S6.8). chain false: facts are needed.
-func (d *zoneDecision) takesAlong(z *Zone, holding *Holding, fqdn name.Name) (chain []follower, known bool, refusal *Refusal) {
+func (d *zoneDecision) checkFollowers(z *Zone, holding *Holding, fqdn name.Name) (chain []follower, known bool, refusal *Refusal) {
 	old := z.FQDN()
 	below, ok1 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: z.View, Name: old})
 	there, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: z.View, Name: fqdn})
 	if !ok1 || !ok2 {
 		return nil, false, nil
 	}
-	if w := holding.moving(); w != nil && (len(w.Coming) > 0 || w.Becomes != old) {
+	if w := holding.renameWork(); w != nil && (len(w.Coming) > 0 || w.Becomes != old) {
 		return nil, true, d.noRename("a rename of it and the zones that follow it is under way (S6.8; try again when its condition Settled is True)")
 	}
-	if chain, refusal = d.chain(z, below, fqdn); refusal != nil {
+	if chain, refusal = d.collectFollowers(z, below, fqdn); refusal != nil {
 		return nil, true, refusal
 	}
 	if len(chain) > MaxFollowers {
@@ -114,7 +114,7 @@ func (d *zoneDecision) takesAlong(z *Zone, holding *Holding, fqdn name.Name) (ch
 		if f.FQDN.Encloses(fqdn) && f.FQDN != fqdn {
 			return nil, true, d.noRename("%s lies in zone %s, which follows it (S1.5; choose a name outside of what is renamed)", fqdn, f.FQDN)
 		}
-		if w := f.moving(); w != nil {
+		if w := f.renameWork(); w != nil {
 			return nil, true, d.noRename("zone %s, which follows it, is just being renamed (S6.8; try again when its condition Settled is True)", f.FQDN)
 		}
 	}
@@ -137,26 +137,26 @@ func (d *zoneDecision) takesAlong(z *Zone, holding *Holding, fqdn name.Name) (ch
 	for _, f := range chain {
 		zones = append(zones, ZoneKey(f.Namespace, f.Ref.Name))
 	}
-	if !d.all(zones) { // before their rosters, which their revisions then cover
+	if !d.askAll(zones) { // before their rosters, which their revisions then cover
 		return nil, false, nil
 	}
 	rosters := []Key{{Kind: KindRoster, Zone: z.UID}}
 	for _, f := range chain {
 		rosters = append(rosters, Key{Kind: KindRoster, Zone: f.UID})
 	}
-	if !d.all(rosters) {
+	if !d.askAll(rosters) {
 		return nil, false, nil
 	}
-	if r := d.fits(z, holding, fqdn, fmt.Sprintf("are in it (S6.8; kubectl get records -A --field-selector status.zone=%s/%s)", z.Namespace, z.Name)); r != nil {
+	if r := d.checkRecordsFit(z, holding, fqdn, fmt.Sprintf("are in it (S6.8; kubectl get records -A --field-selector status.zone=%s/%s)", z.Namespace, z.Name)); r != nil {
 		return nil, true, r
 	}
 	for i, f := range chain {
 		x, _ := get[Zone](&d.reading, zones[i])
 		if x == nil || x.UID != f.UID {
-			d.stale()
+			d.readAnew()
 			return nil, false, nil
 		}
-		if r := d.fits(x, &f.Holding, f.becomes, fmt.Sprintf("are in zone %s, which follows it (S6.8; kubectl get records -A shows the names at and below it)", f.FQDN)); r != nil {
+		if r := d.checkRecordsFit(x, &f.Holding, f.becomes, fmt.Sprintf("are in zone %s, which follows it (S6.8; kubectl get records -A shows the names at and below it)", f.FQDN)); r != nil {
 			return nil, true, r
 		}
 		after := *x
@@ -169,8 +169,8 @@ func (d *zoneDecision) takesAlong(z *Zone, holding *Holding, fqdn name.Name) (ch
 	return chain, true, nil
 }
 
-// fits: the records of z have names that follow it to fqdn.
-func (d *zoneDecision) fits(z *Zone, holding *Holding, fqdn name.Name, where string) *Refusal {
+// checkRecordsFit refuses a rename to fqdn that the names of records of z do not follow.
+func (d *zoneDecision) checkRecordsFit(z *Zone, holding *Holding, fqdn name.Name, where string) *Refusal {
 	absolute, longest := 0, 0
 	if roster, _ := get[Roster](&d.reading, Key{Kind: KindRoster, Zone: z.UID}); roster != nil {
 		absolute, longest = roster.Absolute, roster.Longest
@@ -192,9 +192,9 @@ func (d *zoneDecision) fits(z *Zone, holding *Holding, fqdn name.Name, where str
 	return nil
 }
 
-// take marks all that follow with the names they will have, and names them in the
+// markFollowers marks all that follow with the names they will have, and names them in the
 // work, parents first.
-func (d *zoneDecision) take(plan *Plan, change *ZoneChange, chain []follower) {
+func (d *zoneDecision) markFollowers(plan *Plan, change *ZoneChange, chain []follower) {
 	work := plan.Work
 	coming := func(above name.Name) (names []name.Name) {
 		for _, f := range chain {
@@ -204,10 +204,10 @@ func (d *zoneDecision) take(plan *Plan, change *ZoneChange, chain []follower) {
 		}
 		return names
 	}
-	change.Holding = change.Holding.marked(work.ID, change.Zone.FQDN(), coming(change.Zone.FQDN()))
+	change.Holding = change.Holding.withRename(work.ID, change.Zone.FQDN(), coming(change.Zone.FQDN()))
 	work.Renames = len(chain) > 0
 	for _, f := range chain {
-		h := f.WithWork(work.ID, f.Namespace, work.By, "", name.Name{}, work.Since).marked(work.ID, f.becomes, coming(f.becomes))
+		h := f.WithWork(work.ID, f.Namespace, work.By, "", name.Name{}, work.Since).withRename(work.ID, f.becomes, coming(f.becomes))
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(change.Zone.View, f.FQDN), Value: h})
 		work.Zones = append(work.Zones, Place{Ref: f.Ref, View: change.Zone.View, FQDN: f.FQDN})
 	}
@@ -228,12 +228,12 @@ type FollowAsk struct {
 // it is never refused: a zone that the new parent's rules do not delegate stands
 // there undelegated (S3.3). Plan.Zone is nil where there is nothing to rename.
 func DecideFollow(seen *Seen, ask FollowAsk) Outcome {
-	d := &zoneDecision{reading: read(seen), by: ask.Work.By, ask: ZoneAsk{Before: ask.Zone, Cascade: true, Now: ask.Now, By: ask.By, WorkID: ask.WorkID}}
-	plan, refusal := d.follow(ask)
+	d := &zoneDecision{reading: beginReading(seen), by: ask.Work.By, ask: ZoneAsk{Before: ask.Zone, Cascade: true, Now: ask.Now, By: ask.By, WorkID: ask.WorkID}}
+	plan, refusal := d.followZone(ask)
 	return d.outcome(plan, refusal)
 }
 
-func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
+func (d *zoneDecision) followZone(ask FollowAsk) (*Plan, *Refusal) {
 	before, plan := ask.Zone, &Plan{}
 	old := before.FQDN()
 	holding, ok := d.holdingOf(before)
@@ -246,8 +246,8 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	}
 	fqdn := holding.Works[i].Becomes
 	held, ok1 := get[Holding](&d.reading, HoldingKey(before.View, fqdn))
-	last, from, ok2 := d.last(before.View, fqdn, nil)
-	at, above, ok3 := d.above(before.View, old)
+	last, from, ok2 := d.findLastSerial(before.View, fqdn, nil)
+	at, above, ok3 := d.findAbove(before.View, old)
 	if !ok1 || !ok2 || !ok3 {
 		return nil, nil
 	}
@@ -260,7 +260,7 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	h := *holding
-	x.into(&h)
+	x.noteIn(&h)
 	z := *before
 	z.Header.FQDN = fqdn
 	z.Complete()
@@ -274,17 +274,17 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	}
 	if x.parent != nil {
 		s.parent = x.parent
-		if _, s.parentHolding, known = d.above(before.View, fqdn); !known {
+		if _, s.parentHolding, known = d.findAbove(before.View, fqdn); !known {
 			return nil, nil
 		}
 		s.owner, _ = fqdn.Rel(x.parent.FQDN())
 	}
-	recount(plan, before.View, at, above)
-	d.resettle(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s followed to %s", old, fqdn))
+	recountParent(plan, before.View, at, above)
+	d.oweNewName(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s followed to %s", old, fqdn))
 	header := before.Header
 	if r := d.advanceHeader(change, &z, &header); r != nil {
 		return nil, r
 	}
 	change.Step.From = before.Serial
-	return d.finish(plan, change)
+	return d.finishPlan(plan, change)
 }

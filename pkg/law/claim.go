@@ -35,7 +35,7 @@ type claimant struct {
 	together bool
 }
 
-// claim finds the namespace that a base name of the zone belongs to. The first of
+// findClaim finds the namespace that a base name of the zone belongs to. The first of
 // these that is there has it:
 //
 //  1. the zone's own namespace: at the apex and at the zone's own name servers (S6.2);
@@ -50,14 +50,14 @@ type claimant struct {
 //  8. the zone's own namespace, where its apex names it.
 //
 // false: facts are needed.
-func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
+func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return claim{namespace: z.Namespace}, true
 	}
-	if x := holding.reservation(by.uid); x != nil && x.Admission == AdmittedPlain && Base(x.Owner) == base {
+	if x := holding.reservationOf(by.uid); x != nil && x.Admission == AdmittedPlain && Base(x.Owner) == base {
 		return claim{namespace: by.namespace}, true // it was reserved first
 	}
-	first, known := r.holder(z, holding, base, by)
+	first, known := r.findHolder(z, holding, base, by)
 	if !known || first != "" {
 		return claim{namespace: first}, known
 	}
@@ -68,34 +68,34 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 	if shared || z.listsShared(base) {
 		return claim{namespace: z.Namespace, yields: true}, true
 	}
-	c, known := r.cutOff(z, holding, base, by)
+	c, known := r.findCutClaim(z, holding, base, by)
 	if !known {
-		r.synthesised(z, holding, base, by) // asks for what it needs in the same round
+		r.findWildcardClaim(z, holding, base, by) // asks for what it needs in the same round
 		return claim{}, false
 	}
 	if c.namespace != "" {
 		return c, true
 	}
-	if c, known := r.synthesised(z, holding, base, by); !known || c.namespace != "" {
+	if c, known := r.findWildcardClaim(z, holding, base, by); !known || c.namespace != "" {
 		return c, known
 	}
-	if slices.Contains(holding.named(z), base) {
+	if slices.Contains(holding.hostsNamedByApex(z), base) {
 		return claim{namespace: z.Namespace, yields: true}, true
 	}
 	return claim{}, true
 }
 
-// holder is the namespace whose records hold a base name, or will when what is on its
+// findHolder returns the namespace whose records hold a base name, or will when what is on its
 // way there is through (S2.6, S2.7); "" for none. known false: facts are needed.
-func (r *reading) holder(z *Zone, holding *Holding, base name.Rel, by claimant) (first string, known bool) {
+func (r *reading) findHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (first string, known bool) {
 	h, known := get[Holders](r, HoldersKey(z.UID, base))
 	if !known {
 		return "", false
 	}
 	if first = h.Holder(); first == "" {
-		first = holding.expected(base, by.namespace)
+		first = holding.reservedFor(base, by.namespace)
 	}
-	if first == "" && !by.cascade && holding.gaining() {
+	if first == "" && !by.cascade && holding.isGaining() {
 		if at, err := base.In(z.FQDN()); err == nil {
 			elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 			return firstOf(elsewhere), known
@@ -124,20 +124,20 @@ func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claiman
 			all = append(all, x.Namespace)
 		}
 	}
-	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.gaining() {
+	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.isGaining() {
 		elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
 		if !known {
 			return "", false
 		}
 		all = append(all, elsewhere...)
 	}
-	return alone(all, z.Namespace), true
+	return soleNamespace(all, z.Namespace), true
 }
 
-// alone is the one namespace of a list, own where it has none or several. Two tenants never
+// soleNamespace is the one namespace of a list, own where it has none or several. Two tenants never
 // hold a name together, so of several one is the zone's own. That one may have delegated the
 // name away, and then no tenant answers for it by glue.
-func alone(namespaces []string, own string) string {
+func soleNamespace(namespaces []string, own string) string {
 	for _, ns := range namespaces {
 		if ns != namespaces[0] {
 			return own
@@ -146,29 +146,29 @@ func alone(namespaces []string, own string) string {
 	return cmp.Or(firstOf(namespaces), own)
 }
 
-// cutOff is the claim of the nearest cut at a base name that no record holds, or above it:
+// findCutClaim returns the claim of the nearest cut at a base name that no record holds, or above it:
 // the addresses below a cut are glue of its name servers, so its holder says what they are.
 // Where its NS records are shared no namespace holds it, and the first one at its name would
 // have the glue. A wildcard synthesises nothing there, and a cut at an underscore name is
 // above no base name. known false: facts are needed.
-func (r *reading) cutOff(z *Zone, holding *Holding, base name.Rel, by claimant) (c claim, known bool) {
+func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (c claim, known bool) {
 	var ups []name.Rel
 	var ks []Key
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		ups, ks = append(ups, up), append(ks, OwnerKey(z.UID, up))
 	}
-	if !r.all(ks) { // all of them, in one round
+	if !r.askAll(ks) { // all of them, in one round
 		return claim{}, false
 	}
 	var elsewhere map[name.Rel]bool
-	if !by.cascade && holding.gaining() {
+	if !by.cascade && holding.isGaining() {
 		if elsewhere, known = r.cutsElsewhere(z, holding, ups); !known {
 			return claim{}, false
 		}
 	}
 	for _, up := range ups {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
-		if !holding.with(o, up, by.uid).hasType(rdata.NS) && !elsewhere[up] {
+		if !holding.ownerWithReserved(o, up, by.uid).hasType(rdata.NS) && !elsewhere[up] {
 			continue
 		}
 		ns, known := r.cutHolder(z, holding, up, by)
@@ -177,8 +177,8 @@ func (r *reading) cutOff(z *Zone, holding *Holding, base name.Rel, by claimant) 
 	return claim{}, true
 }
 
-// losing are the owners that a name of the zone is in the zones that lose names to it (S2.7).
-func (h *Holding) losing(z *Zone, n name.Rel) []Key {
+// losingOwnerKeys are the owners that a name of the zone is in the zones that lose names to it (S2.7).
+func (h *Holding) losingOwnerKeys(z *Zone, n name.Rel) []Key {
 	at, err := n.In(z.FQDN())
 	if err != nil {
 		return nil
@@ -212,18 +212,18 @@ func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts
 	}
 	var ks []Key
 	for _, up := range ups {
-		ks = append(ks, holding.losing(z, up)...)
+		ks = append(ks, holding.losingOwnerKeys(z, up)...)
 	}
 	if len(ks) == 0 {
 		return nil, true
 	}
-	if !r.all(append(ks, arriving)) {
+	if !r.askAll(append(ks, arriving)) {
 		return nil, false
 	}
 	cuts = map[name.Rel]bool{}
 	for _, up := range ups {
-		for _, k := range holding.losing(z, up) {
-			o, _ := glance[Owner](r, k)
+		for _, k := range holding.losingOwnerKeys(z, up) {
+			o, _ := getUnguarded[Owner](r, k)
 			cuts[up] = cuts[up] || o.hasType(rdata.NS)
 		}
 	}
@@ -237,40 +237,40 @@ func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts
 	return cuts, true
 }
 
-// decides is the claim that the zone has on a base name by its spec or by what its apex
+// ownClaim is the claim that the zone has on a base name by its spec or by what its apex
 // names. What lost to it leaves no mark: it is tried again when these change (S2.7).
-func (z *Zone) decides(holding *Holding, base name.Rel) (claim, bool) {
+func (z *Zone) ownClaim(holding *Holding, base name.Rel) (claim, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return claim{namespace: z.Namespace}, true
 	}
-	return claim{namespace: z.Namespace, yields: true}, z.listsShared(base) || slices.Contains(holding.named(z), base)
+	return claim{namespace: z.Namespace, yields: true}, z.listsShared(base) || slices.Contains(holding.hostsNamedByApex(z), base)
 }
 
 // refusesItself reports whether the zone would refuse what comes to a namespace by its own
 // claim alone, so that nothing that stands at the name makes a difference.
 func (z *Zone) refusesItself(holding *Holding, p *place, come *Contribution, ns string) bool {
-	c, ok := z.decides(holding, Base(come.Owner))
+	c, ok := z.ownClaim(holding, Base(come.Owner))
 	if !ok || slices.Contains(z.MadeNames, come.Owner) {
 		return ok
 	}
-	_, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, c)
+	_, refusal := z.admitRecord(p.fqdn, come.Owner, come.Type, ns, c)
 	return refusal != nil
 }
 
-// topmost is the name right below the apex at or above n.
-func topmost(n name.Rel) name.Rel {
+// topmostName is the name right below the apex at or above n.
+func topmostName(n name.Rel) name.Rel {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		n = up
 	}
 	return n
 }
 
-// synthesised is the claim of the nearest wildcard above a base name that no
+// findWildcardClaim returns the claim of the nearest wildcard above a base name that no
 // record holds, where it is of another namespace than the zone's own. It ends at
 // names that another namespace holds: they exist, so it synthesises nothing at or
 // below them (RFC 4592 §2.2.1). Records that never hold do not end it, nor do names
 // of its own namespace: a challenge for a name must not open it to others.
-func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
+func (r *reading) findWildcardClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	known := true
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		_, at := get[Owner](r, OwnerKey(z.UID, up)) // all of them, in one round
@@ -280,7 +280,7 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 		return claim{}, false
 	}
 	var elsewhere map[name.Rel]string
-	if !by.cascade && holding.gaining() {
+	if !by.cascade && holding.isGaining() {
 		if elsewhere, known = r.wildElsewhere(z, holding, base); !known {
 			return claim{}, false
 		}
@@ -288,7 +288,7 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 	below := base
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
-		ns := o.wild()
+		ns := o.wildcardNamespace()
 		if ns == "" {
 			ns = holding.expectedWild(up, z.Namespace)
 		}
@@ -313,12 +313,12 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 
 // heldByOthers reports whether a namespace other than ns holds n or a name below it.
 func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string) (others, known bool) {
-	if !r.all([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
+	if !r.askAll([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
 		return false, false
 	}
 	at, _ := get[Holders](r, HoldersKey(z.UID, n))
 	below, _ := get[HeldBelow](r, HeldBelowKey(z.UID, n))
-	if first := at.Holder(); first != "" && first != ns || z.serves(n) {
+	if first := at.Holder(); first != "" && first != ns || z.hasServerBelow(n) {
 		return true, true
 	}
 	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }) ||
@@ -327,8 +327,8 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 		}), true
 }
 
-// gaining: a standing cascade brings records here.
-func (h *Holding) gaining() bool {
+// isGaining: a standing cascade brings records here.
+func (h *Holding) isGaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }
 
@@ -346,21 +346,21 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 	}
 	var ks []Key
 	for _, up := range ups {
-		ks = append(ks, holding.losing(z, wildcardBelow(up))...)
+		ks = append(ks, holding.losingOwnerKeys(z, wildcardBelow(up))...)
 	}
-	if !r.all(append(ks, arriving)) {
+	if !r.askAll(append(ks, arriving)) {
 		return nil, false
 	}
 	var there []name.Rel // the names right above such wildcards
 	var holders []Key
 	for _, up := range ups {
-		for _, k := range holding.losing(z, wildcardBelow(up)) {
-			if o, _ := glance[Owner](r, k); o != nil && len(o.Values) > 0 {
+		for _, k := range holding.losingOwnerKeys(z, wildcardBelow(up)) {
+			if o, _ := getUnguarded[Owner](r, k); o != nil && len(o.Values) > 0 {
 				there, holders = append(there, up), append(holders, HoldersKey(k.Zone, Base(k.Owner)))
 			}
 		}
 	}
-	if !r.all(holders) {
+	if !r.askAll(holders) {
 		return nil, false
 	}
 	out := map[name.Rel]string{}
@@ -370,11 +370,11 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 		}
 	}
 	for i, k := range holders {
-		h, _ := glance[Holders](r, k)
+		h, _ := getUnguarded[Holders](r, k)
 		put(there[i], h.Holder())
 	}
 	coming, _ := get[Arriving](r, arriving)
-	for _, a := range coming.holding() {
+	for _, a := range coming.holdingArrivals() {
 		at, ok := a.FQDN.Rel(z.FQDN())
 		for ; ok; at, ok = at.Parent() {
 			if up, below := at.Parent(); below && at.IsWildcard() && slices.Contains(ups, up) {
@@ -416,11 +416,11 @@ func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bo
 	return up, ok && up == Base(owner)
 }
 
-// named are the hosts below the apex that NS records of the apex name, and that its MX,
+// hostsNamedByApex are the hosts below the apex that NS records of the apex name, and that its MX,
 // SVCB and HTTPS records of the zone's own namespace do: they answer for the zone, get its
 // mail, or serve at its name (S6.2). Another namespace's MX takes no name from a third;
 // its NS, which a rule must name (S4.3), has the whole zone.
-func (h *Holding) named(z *Zone) []name.Rel {
+func (h *Holding) hostsNamedByApex(z *Zone) []name.Rel {
 	var out []name.Rel
 	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
 		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
@@ -448,13 +448,13 @@ func (h *Holding) CountHosts(c *Contribution, n int) {
 	h.ApexHosts = hosts
 }
 
-// unnamed are the hosts that the apex names by h and does no longer by after.
-func (h *Holding) unnamed(z *Zone, after *Holding) []name.Rel {
+// hostsNamedNoMore are the hosts that the apex names by h and does no longer by after.
+func (h *Holding) hostsNamedNoMore(z *Zone, after *Holding) []name.Rel {
 	if h == after {
 		return nil
 	}
-	still := after.named(z)
-	return slices.DeleteFunc(h.named(z), func(host name.Rel) bool { return slices.Contains(still, host) })
+	still := after.hostsNamedByApex(z)
+	return slices.DeleteFunc(h.hostsNamedByApex(z), func(host name.Rel) bool { return slices.Contains(still, host) })
 }
 
 // speaksBelow reports whether data of a type at owner is taken for the names below
@@ -511,11 +511,11 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 // in the way, or such as are to come. known false: facts are needed.
 func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
 	ns, below := by.namespace, strictlyBelow(base)
-	if !r.all([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
+	if !r.askAll([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
 		return false, false, false
 	}
 	hosts, known := r.hostsBelow(z, holding, ns, below)
-	listed, known2 := r.anotherHolds(z, z.listed(), ns, below)
+	listed, known2 := r.anotherHolds(z, z.listSharedNames(), ns, below)
 	if !known || !known2 {
 		return false, false, false
 	}
@@ -575,7 +575,7 @@ func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(na
 	if slices.ContainsFunc(z.MadeNames, below) {
 		return true, true
 	}
-	return r.anotherHolds(z, holding.named(z), ns, below)
+	return r.anotherHolds(z, holding.hostsNamedByApex(z), ns, below)
 }
 
 // anotherHolds reports whether ns does not hold one of the names that are the zone's own
@@ -588,7 +588,7 @@ func (r *reading) anotherHolds(z *Zone, names []name.Rel, ns string, below func(
 			ks = append(ks, HoldersKey(z.UID, n))
 		}
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return false, false
 	}
 	for _, k := range ks {
@@ -617,7 +617,7 @@ func (r *reading) holdsElsewhereBelow(h *Holding, view string, n name.Name, ns s
 		return false, true
 	}
 	coming := Key{Kind: KindArriving, View: view, Name: n}
-	if !r.all(append(ks, coming)) {
+	if !r.askAll(append(ks, coming)) {
 		return false, false
 	}
 	for _, k := range ks {
@@ -629,7 +629,7 @@ func (r *reading) holdsElsewhereBelow(h *Holding, view string, n name.Name, ns s
 		}
 	}
 	c, _ := get[Arriving](r, coming)
-	return others || slices.ContainsFunc(c.holding(), func(a Arrival) bool {
+	return others || slices.ContainsFunc(c.holdingArrivals(), func(a Arrival) bool {
 		rel, ok := a.FQDN.Rel(n)
 		return a.Namespace != ns && ok && !Base(rel).IsApex()
 	}), true

@@ -33,10 +33,10 @@ func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *Count
 	if h.Held == nil {
 		return now
 	}
-	if kept := h.Held.Cut.under(name.Root, parent); kept.apex() == owner && !before.has(kept) {
+	if kept := h.Held.Cut.rebase(name.Root, parent); kept.childOwner() == owner && !before.includes(kept) {
 		before = kept
 	}
-	if before.apex() != owner || now.has(before) {
+	if before.childOwner() != owner || now.includes(before) {
 		return now
 	}
 	return before
@@ -57,8 +57,8 @@ func (h *Holding) RemovedBy(parent *Zone) bool {
 	return h.Namespace == parent.Namespace && (h.Enclosed == nil || h.Enclosed.By == parent.UID)
 }
 
-// apex is the child's name where c was counted, zero for none: the parent counts nothing of a child without its NS.
-func (c *CountedCut) apex() name.Rel {
+// childOwner is the child's name where c was counted, zero for none: the parent counts nothing of a child without its NS.
+func (c *CountedCut) childOwner() name.Rel {
 	if c == nil {
 		return name.Rel{}
 	}
@@ -69,8 +69,8 @@ func (c *CountedCut) apex() name.Rel {
 	return c.Sets[i].Owner
 }
 
-// has reports whether c has all that before had.
-func (c *CountedCut) has(before *CountedCut) bool {
+// includes reports whether c has all that before had.
+func (c *CountedCut) includes(before *CountedCut) bool {
 	for _, s := range before.Sets {
 		if c == nil || !slices.ContainsFunc(c.Sets, func(n content.RRset) bool {
 			return n.Compare(s) == 0 && !slices.ContainsFunc(s.Data, func(text string) bool { return !slices.Contains(n.Data, text) })
@@ -81,8 +81,8 @@ func (c *CountedCut) has(before *CountedCut) bool {
 	return true
 }
 
-// under is c, counted in the zone from, as the zone to would count it; nil where that does not enclose it.
-func (c *CountedCut) under(from, to name.Name) *CountedCut {
+// rebase is c, counted in the zone from, as the zone to would count it; nil where that does not enclose it.
+func (c *CountedCut) rebase(from, to name.Name) *CountedCut {
 	if c == nil {
 		return nil
 	}
@@ -102,13 +102,13 @@ func (c *CountedCut) under(from, to name.Name) *CountedCut {
 // transaction of etcd's default of 128 operations.
 const maxCutOwners = 40
 
-// toward is c on its way to be as all: at most so many owners more are. What comes or changes is first, then the
+// stepToward returns c on its way to be as all: at most so many owners more are. What comes or changes is first, then the
 // child's name, then what goes, so that no NS names a host that lacks its glue; where all has no NS, the child's name
 // is last.
-func (c *CountedCut) toward(all *CountedCut, most int) *CountedCut {
+func (c *CountedCut) stepToward(all *CountedCut, most int) *CountedCut {
 	var owners []name.Rel
 	for _, x := range []*CountedCut{c, all} {
-		for _, s := range x.at(nil) {
+		for _, s := range x.setsAt(nil) {
 			if !slices.Contains(owners, s.Owner) {
 				owners = append(owners, s.Owner)
 			}
@@ -116,16 +116,16 @@ func (c *CountedCut) toward(all *CountedCut, most int) *CountedCut {
 	}
 	rank := func(owner name.Rel) int {
 		switch {
-		case owner == all.apex():
+		case owner == all.childOwner():
 			return 1
-		case len(all.at(&owner)) > 0:
+		case len(all.setsAt(&owner)) > 0:
 			return 0
-		case owner == c.apex():
+		case owner == c.childOwner():
 			return 3
 		}
 		return 2
 	}
-	differ := slices.DeleteFunc(slices.Clone(owners), func(owner name.Rel) bool { return reflect.DeepEqual(c.at(&owner), all.at(&owner)) })
+	differ := slices.DeleteFunc(slices.Clone(owners), func(owner name.Rel) bool { return reflect.DeepEqual(c.setsAt(&owner), all.setsAt(&owner)) })
 	if len(differ) <= most {
 		return all
 	}
@@ -133,16 +133,16 @@ func (c *CountedCut) toward(all *CountedCut, most int) *CountedCut {
 	out := &CountedCut{}
 	for _, owner := range owners {
 		if slices.Contains(differ[most:], owner) {
-			out.Sets = append(out.Sets, c.at(&owner)...)
+			out.Sets = append(out.Sets, c.setsAt(&owner)...)
 		} else {
-			out.Sets = append(out.Sets, all.at(&owner)...)
+			out.Sets = append(out.Sets, all.setsAt(&owner)...)
 		}
 	}
 	return out
 }
 
-// at are the sets at an owner; nil: all of them.
-func (c *CountedCut) at(owner *name.Rel) (sets []content.RRset) {
+// setsAt are the sets at an owner; nil: all of them.
+func (c *CountedCut) setsAt(owner *name.Rel) (sets []content.RRset) {
 	if c == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 	if h.Held == nil || before.Parent == nil {
 		return true
 	}
-	if at, _ := fqdn.Rel(name.Root); h.Held.Cut != nil && h.Held.Cut.apex() != at {
+	if at, _ := fqdn.Rel(name.Root); h.Held.Cut != nil && h.Held.Cut.childOwner() != at {
 		return true
 	}
 	c, ok := get[CountedCut](r, CutKey(before.Parent.UID, before.UID))
@@ -169,14 +169,14 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 		return false
 	}
 	up := fqdn
-	for range c.apex().Labels() {
+	for range c.childOwner().Labels() {
 		up, _ = up.Parent()
 	}
-	if owner, ok := fqdn.Rel(up); !ok || c.apex() != owner {
+	if owner, ok := fqdn.Rel(up); !ok || c.childOwner() != owner {
 		return true // it counts nothing, or nothing yet under this name
 	}
 	held := *h.Held
-	held.Cut = c.under(up, name.Root)
+	held.Cut = c.rebase(up, name.Root)
 	h.Held = &held
 	return true
 }
@@ -202,13 +202,13 @@ type CutAsk struct {
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
 func DecideCut(seen *Seen, ask CutAsk) Outcome {
-	d := new(read(seen))
+	d := new(beginReading(seen))
 	plan, refusal := decideCut(d, ask)
 	return d.outcome(plan, refusal)
 }
 
-// comes are the RRsets that the child gives its parent anew.
-func (c *CountedCut) comes(before *CountedCut) (out []rrset) {
+// newSets are the RRsets that the child gives its parent anew.
+func (c *CountedCut) newSets(before *CountedCut) (out []rrset) {
 	if c == nil {
 		return nil
 	}
@@ -236,7 +236,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		all = ask.Holding.Counts(p.FQDN(), ask.FQDN, before, ask.Cut)
 	}
 	plan := &Plan{}
-	counts := before.toward(all, maxCutOwners)
+	counts := before.stepToward(all, maxCutOwners)
 	if counts != all {
 		plan.Debts = append(plan.Debts, ask.Owed) // the rest is another step
 	}
@@ -251,14 +251,14 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if !df.empty() {
-		if r := advance(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
+		if r := advanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
 	}
-	if !d.brake(plan, change, p, moved{of: ask.Owed.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
+	if !d.countDeletions(plan, change, p, moved{of: ask.Owed.Child.Namespace, put: counts.newSets(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
 		return nil, nil
 	}
-	c, known := servable(d, change.Zone, change.Holding, owners)
+	c, known := judgeServable(d, change.Zone, change.Holding, owners)
 	if !known {
 		return nil, nil
 	}
@@ -326,7 +326,7 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ow
 		slices.Sort(data[k])
 		for _, text := range slices.Compact(data[k]) {
 			row, dg := content.Row{Owner: k.owner, Type: k.t, Data: text}, DigestOf(text)
-			switch had, has := o.before.defines(k.t, dg), o.after.defines(k.t, dg); {
+			switch had, has := o.before.definesValue(k.t, dg), o.after.definesValue(k.t, dg); {
 			case had && !has:
 				df.removed = append(df.removed, row)
 			case !had && has:

@@ -48,19 +48,19 @@ func TestToward_keepsGlue(t *testing.T) {
 		from, all := draw(), draw()
 		most := 1 + random.IntN(4)
 		for steps := 0; ; steps++ {
-			next := from.toward(all, most)
+			next := from.stepToward(all, most)
 			changed := 0
 			for i := range 12 {
 				host := owner(fmt.Sprintf("n%d.sub", i))
-				if !reflect.DeepEqual(from.at(&host), next.at(&host)) {
+				if !reflect.DeepEqual(from.setsAt(&host), next.setsAt(&host)) {
 					changed++
 				}
 			}
 			apex := owner("sub")
-			for _, s := range next.at(&apex) {
-				changed += 1 - len(from.at(&apex))
+			for _, s := range next.setsAt(&apex) {
+				changed += 1 - len(from.setsAt(&apex))
 				for _, text := range s.Data {
-					if host := owner(text); len(next.at(&host)) == 0 && all != nil {
+					if host := owner(text); len(next.setsAt(&host)) == 0 && all != nil {
 						t.Fatalf("seed %d, step %d: %s is named, and has no glue", seed, steps, text)
 					}
 				}
@@ -71,7 +71,7 @@ func TestToward_keepsGlue(t *testing.T) {
 			if next == all {
 				break
 			}
-			if from = next; steps > 30 || len(next.at(nil)) == 0 {
+			if from = next; steps > 30 || len(next.setsAt(nil)) == 0 {
 				t.Fatalf("seed %d: it does not end", seed)
 			}
 		}

@@ -133,8 +133,8 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// octets are what counts of a rule against MaxDelegatedOctets: about what stores it.
-func (d *DelegatedRule) octets() int {
+// countOctets returns what counts of a rule against MaxDelegatedOctets: about what stores it.
+func (d *DelegatedRule) countOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {
 		rr := &d.Rule.Records[i]
@@ -181,9 +181,9 @@ func (z *Zone) rules() [2][]Rule {
 	return [2][]Rule{z.Rules, z.given.rules}
 }
 
-// plain is the zone without what a decision was told of Delegations: what is written and remembered holds for every
+// withoutGiven is the zone without what a decision was told of Delegations: what is written and remembered holds for every
 // namespace.
-func (z *Zone) plain() *Zone {
+func (z *Zone) withoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
 	}
@@ -192,8 +192,8 @@ func (z *Zone) plain() *Zone {
 	return &out
 }
 
-// with is a copy of the zone with more of what Delegations give.
-func (z *Zone) with(more given) *Zone {
+// withGiven is a copy of the zone with more of what Delegations give.
+func (z *Zone) withGiven(more given) *Zone {
 	out := *z
 	if z.given != nil {
 		more.rules, more.listed = append(slices.Clone(z.given.rules), more.rules...), append(slices.Clone(z.given.listed), more.listed...)
@@ -222,12 +222,12 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	for i := range f.List {
 		more.rules = append(more.rules, f.List[i].Rule)
 	}
-	return z.with(more), true
+	return z.withGiven(more), true
 }
 
-// listing is the zone with base, where Delegations list it with shared: true, and where below says so with what they
+// listedFor returns the zone with base, where Delegations list it with shared: true, and where below says so with what they
 // list below it. known false: facts are needed.
-func (r *reading) listing(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
+func (r *reading) listedFor(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
 	if h.Listed == 0 {
 		return z, true
 	}
@@ -235,7 +235,7 @@ func (r *reading) listing(z *Zone, h *Holding, base name.Rel, below bool) (*Zone
 	if below {
 		ks = append(ks, Key{Kind: KindListedBelow, Zone: z.UID, Owner: base})
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return nil, false
 	}
 	var more given
@@ -250,12 +250,12 @@ func (r *reading) listing(z *Zone, h *Holding, base name.Rel, below bool) (*Zone
 	if len(more.listed) == 0 {
 		return z, true
 	}
-	return z.with(more), true
+	return z.withGiven(more), true
 }
 
-// knows reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false:
+// zoneKnownTo reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false:
 // facts are needed.
-func (r *reading) knows(z *Zone, namespace string) (knows, known bool) {
+func (r *reading) zoneKnownTo(z *Zone, namespace string) (knows, known bool) {
 	if z.knownTo(namespace) {
 		return true, true
 	}
@@ -297,8 +297,8 @@ type DelegationPlacement struct {
 
 // DecideDelegation decides a write of one Delegation (S4.8).
 func DecideDelegation(seen *Seen, ask DelegationAsk) Outcome {
-	d := &delegationDecision{reading: read(seen), ask: ask}
-	plan, refusal := d.decide()
+	d := &delegationDecision{reading: beginReading(seen), ask: ask}
+	plan, refusal := d.decideDelegation()
 	return d.outcome(plan, refusal)
 }
 
@@ -307,7 +307,7 @@ type delegationDecision struct {
 	ask DelegationAsk
 }
 
-func (d *delegationDecision) decide() (*Plan, *Refusal) {
+func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 	ask := &d.ask
 	plan := &Plan{OrphanBefore: ask.Waits}
 	spec := ask.After
@@ -324,7 +324,7 @@ func (d *delegationDecision) decide() (*Plan, *Refusal) {
 			if z != nil {
 				what = fmt.Sprintf("zone %s/%s is pending", ask.Namespace, spec.Zone)
 			}
-			d.wait(plan, ReasonZoneNotFound, what+"; the rules are in force as soon as it stands")
+			d.waitForZone(plan, ReasonZoneNotFound, what+"; the rules are in force as soon as it stands")
 		}
 		return plan, nil
 	}
@@ -339,7 +339,7 @@ func (d *delegationDecision) decide() (*Plan, *Refusal) {
 	if ask.After != nil {
 		after = &ask.After.Rule
 	}
-	changed, refusal := d.write(plan, z, before, after)
+	changed, refusal := d.writeRules(plan, z, before, after)
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -348,11 +348,11 @@ func (d *delegationDecision) decide() (*Plan, *Refusal) {
 			return nil, refusal
 		}
 		plan.Writes = nil
-		d.wait(plan, refusal.Reason, refusal.Message)
+		d.waitForZone(plan, refusal.Reason, refusal.Message)
 		return plan, nil
 	}
 	h := *holding
-	gone, came := d.list(plan, z, &h, before, after)
+	gone, came := d.countListed(plan, z, &h, before, after)
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -363,16 +363,16 @@ func (d *delegationDecision) decide() (*Plan, *Refusal) {
 	}
 	if after != nil {
 		plan.Delegation = &DelegationPlacement{Zone: &z.Ref, Reason: ReasonAccepted, Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
-		d.dead(plan, z, after)
+		d.warnOfDeadPatterns(plan, z, after)
 	}
 	if len(changed) == 0 {
 		return plan, nil
 	}
 	if before != nil && (after == nil || after.text() != before.text()) && !ask.Cascade {
-		excessive(plan, z, &h, ask.Now.Unix(), z)
+		warnOfMassDeletion(plan, z, &h, ask.Now.Unix(), z)
 	}
 	if !ask.Covered && !z.Terminating {
-		if refusal := d.owe(plan, z, &h, changed, before, after, gone); refusal != nil {
+		if refusal := d.oweScans(plan, z, &h, changed, before, after, gone); refusal != nil {
 			return nil, refusal
 		}
 		if len(d.needs) > 0 {
@@ -386,7 +386,7 @@ func (d *delegationDecision) decide() (*Plan, *Refusal) {
 	return plan, nil
 }
 
-func (d *delegationDecision) wait(plan *Plan, reason, message string) {
+func (d *delegationDecision) waitForZone(plan *Plan, reason, message string) {
 	plan.Orphan = &Waiting{Zone: &Ref{Namespace: d.ask.Namespace, Name: d.ask.After.Zone}}
 	plan.Delegation = &DelegationPlacement{Reason: reason, Message: message}
 	if !d.ask.Cascade {
@@ -394,8 +394,8 @@ func (d *delegationDecision) wait(plan *Plan, reason, message string) {
 	}
 }
 
-// write gives each namespace its rules, and returns those for which they change.
-func (d *delegationDecision) write(plan *Plan, z *Zone, before, after *Rule) (changed []string, refusal *Refusal) {
+// writeRules gives each namespace its rules, and returns those for which they change.
+func (d *delegationDecision) writeRules(plan *Plan, z *Zone, before, after *Rule) (changed []string, refusal *Refusal) {
 	var namespaces []string
 	for _, r := range []*Rule{before, after} {
 		if r != nil {
@@ -408,7 +408,7 @@ func (d *delegationDecision) write(plan *Plan, z *Zone, before, after *Rule) (ch
 	for _, ns := range namespaces {
 		ks = append(ks, RulesKey(z.UID, ns))
 	}
-	if !d.all(ks) {
+	if !d.askAll(ks) {
 		return nil, nil
 	}
 	for i, ns := range namespaces {
@@ -418,15 +418,15 @@ func (d *delegationDecision) write(plan *Plan, z *Zone, before, after *Rule) (ch
 		if have != nil {
 			next.Unknown = have.Unknown
 			for _, r := range have.List {
-				was += r.octets()
+				was += r.countOctets()
 				if r.Name != d.ask.Name {
-					next.List, octets = append(next.List, r), octets+r.octets()
+					next.List, octets = append(next.List, r), octets+r.countOctets()
 				}
 			}
 		}
 		if after != nil && slices.Contains(after.Namespaces, ns) {
 			rule := DelegatedRule{Name: d.ask.Name, UID: d.ask.UID, Rule: *after}
-			next.List, octets = append(next.List, rule), octets+rule.octets()
+			next.List, octets = append(next.List, rule), octets+rule.countOctets()
 			slices.SortFunc(next.List, func(x, y DelegatedRule) int { return strings.Compare(x.Name, y.Name) })
 		}
 		if have == nil && len(next.List) == 0 || have != nil && sameRules(have.List, next.List) {
@@ -452,9 +452,9 @@ func sameRules(x, y []DelegatedRule) bool {
 	})
 }
 
-// list counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone are the
+// countListed counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone are the
 // names that no Delegation lists any longer.
-func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
+func (d *delegationDecision) countListed(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
 	var was, is []name.Rel
 	if before != nil {
 		was = before.Lists()
@@ -468,7 +468,7 @@ func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after
 			ks = append(ks, ListedKey(z.UID, n))
 		}
 	}
-	if !d.all(ks) {
+	if !d.askAll(ks) {
 		return nil, nil
 	}
 	for _, k := range ks {
@@ -502,10 +502,10 @@ func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after
 // carried out, the next change waits.
 const maxOwed = 128
 
-// owe has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules changed,
+// oweScans has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules changed,
 // and those that wait at a name which is listed no more. A standing item is not put twice. Nothing of it unsettles
 // the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's records.
-func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
+func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)
 	standing, ok := get[Work](&d.reading, WorkKey(id))
@@ -541,7 +541,7 @@ func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []stri
 		add(Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: changed})
 	}
 	for _, n := range gone {
-		if at, err := topmost(n).In(z.FQDN()); err == nil {
+		if at, err := topmostName(n).In(z.FQDN()); err == nil {
 			add(Scan{Kind: ScanWaiting, View: z.View, Name: at})
 		}
 		if left, waits := h.letGo(n); waits {
@@ -560,17 +560,17 @@ func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []stri
 	return nil
 }
 
-// dead warns of patterns that no name in the zone can match (S4.4).
-func (d *delegationDecision) dead(plan *Plan, z *Zone, rule *Rule) {
+// warnOfDeadPatterns warns of patterns that no name in the zone can match (S4.4).
+func (d *delegationDecision) warnOfDeadPatterns(plan *Plan, z *Zone, rule *Rule) {
 	if d.ask.Cascade {
 		return
 	}
 	warnDead(plan, z, rule)
 }
 
-// excessive warns that the records which a withdrawn rule lets go may be too many to be delivered unasked (S7.5).
-func excessive(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
-	if before.RRsets < minDeletions || h.published(now) || z.MaxDeletePercent >= 100 {
+// warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked (S7.5).
+func warnOfMassDeletion(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
+	if before.RRsets < minDeletions || h.deletionsPublished(now) || z.MaxDeletePercent >= 100 {
 		return
 	}
 	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+

@@ -155,9 +155,9 @@ func (d *Deletions) Stale(h *Holding, then int64) bool {
 	return h.Held == nil && len(h.Works) == 0 && !slices.ContainsFunc(d.Bases, func(b PastContent) bool { return then-b.Last < baseAge })
 }
 
-// at are the bases that count at now. While cascades or a hold keep the zone unsettled there is no later content that
+// countingBases returns the bases that count at now. While cascades or a hold keep the zone unsettled there is no later content that
 // is settled, so all of them do that did when it began.
-func (d *Deletions) at(h *Holding, now int64) []PastContent {
+func (d *Deletions) countingBases(h *Holding, now int64) []PastContent {
 	if d == nil {
 		return nil
 	}
@@ -174,9 +174,9 @@ func (d *Deletions) at(h *Holding, now int64) []PastContent {
 	})
 }
 
-// push adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content of a
+// addBase adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content of a
 // zone that is held, or was never settled.
-func push(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
+func addBase(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	if h.Held != nil || z.settledAt(h) == 0 {
 		return bases
 	}
@@ -193,15 +193,15 @@ func push(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	return append(bases, PastContent{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
 }
 
-// excess is what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands or is not
+// countExcess returns what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands or is not
 // looked at.
-func (b PastContent) excess(z *Zone, ns *DeletedRRset) *Excess {
+func (b PastContent) countExcess(z *Zone, ns *DeletedRRset) *Excess {
 	return &Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: ns != nil && ns.GoneFrom(b.N) && len(z.Header.NameServers) == 0}
 }
 
-// published reports whether all that the zone's own namespace removes at now is delivered: the annotation became one
+// deletionsPublished reports whether all that the zone's own namespace removes at now is delivered: the annotation became one
 // that says so less than ten minutes ago, or while a cascade of that namespace stood that stands still.
-func (h *Holding) published(now int64) bool {
+func (h *Holding) deletionsPublished(now int64) bool {
 	if h.Published == 0 {
 		return false
 	}
@@ -209,9 +209,9 @@ func (h *Holding) published(now int64) bool {
 		slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own && w.Since <= h.Published })
 }
 
-// publish lets through what the zone's own namespace has removed, where the annotation changes and names a serial
+// publishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names a serial
 // that the zone has had since then: nothing of it counts any more. false: facts are needed.
-func (d *zoneDecision) publish(plan *Plan, change *ZoneChange, before *Zone) bool {
+func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *Zone) bool {
 	z, now := change.Zone, d.ask.Now.Unix()
 	if reflect.DeepEqual(before.Publish, z.Publish) {
 		return true
@@ -224,7 +224,7 @@ func (d *zoneDecision) publish(plan *Plan, change *ZoneChange, before *Zone) boo
 			return false
 		}
 		since, at := before.settledAt(&h), serial.Serial(*z.Publish)
-		if bases := stored.at(&h, now); len(bases) > 0 {
+		if bases := stored.countingBases(&h, now); len(bases) > 0 {
 			since = bases[0].Serial
 		}
 		if at != 0 && !since.Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish)) || h.Held != nil && at == h.Held.Serial {
@@ -236,7 +236,7 @@ func (d *zoneDecision) publish(plan *Plan, change *ZoneChange, before *Zone) boo
 	}
 	change.Holding = &h
 	if h.Published != 0 && h.Held != nil {
-		change.unhold(plan)
+		change.endHold(plan)
 	}
 	return true
 }
@@ -266,15 +266,15 @@ type moved struct {
 	own, cascade bool
 }
 
-// brake counts what is moved of z in its deletions, and begins or ends the hold. false: facts are needed.
-func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now int64) bool {
+// countDeletions counts what is moved of z in its deletions, and begins or ends the hold. false: facts are needed.
+func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m moved, now int64) bool {
 	var ttls []content.TTLChange
 	n := change.Zone.N
 	if change.Step != nil {
 		ttls = change.Step.TTLs
 	}
 	leaves := slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil })
-	goes := m.own && leaves && !change.Holding.published(now)
+	goes := m.own && leaves && !change.Holding.deletionsPublished(now)
 	comes := len(m.put) > 0 || slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Before == nil })
 	if !leaves && !comes && change.Holding.Held == nil {
 		return true
@@ -283,15 +283,15 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 	if !ok {
 		return false
 	}
-	bases := stored.at(change.Holding, now)
+	bases := stored.countingBases(change.Holding, now)
 	if goes {
-		bases = push(bases, z, change.Holding, now)
+		bases = addBase(bases, z, change.Holding, now)
 	}
 	if len(bases) == 0 {
 		if stored != nil && len(stored.Bases) > 0 { // a clock that is behind would count by them, and not know what comes and goes now
 			(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{Unknown: stored.Unknown})
 		}
-		return r.release(plan, change, now)
+		return r.releaseHold(plan, change, now)
 	}
 	if goes && m.cascade {
 		bases[len(bases)-1].Last = now // however long it takes, it was asked for at once
@@ -308,7 +308,7 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 			if !ok {
 				return
 			}
-			d = fact.still(bases[0].N)
+			d = fact.countedSince(bases[0].N)
 			deleted[owner] = d
 		}
 		if change(d) && !slices.Contains(changed, owner) {
@@ -318,19 +318,19 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 	for _, t := range ttls {
 		switch {
 		case t.After == nil && goes:
-			mark(t.Owner, func(d *Deleted) bool { return d.remove(bases, t.Type, n, of) })
+			mark(t.Owner, func(d *Deleted) bool { return d.countRemoved(bases, t.Type, n, of) })
 		case t.After == nil:
-			mark(t.Owner, func(d *Deleted) bool { return d.leave(t.Type) })
+			mark(t.Owner, func(d *Deleted) bool { return d.noteUncounted(t.Type) })
 		case t.Before == nil:
-			mark(t.Owner, func(d *Deleted) bool { return d.come(t.Type, n) })
+			mark(t.Owner, func(d *Deleted) bool { return d.noteComing(t.Type, n) })
 		}
 	}
 	for _, x := range m.put {
-		mark(x.owner, func(d *Deleted) bool { return d.restore(bases, x.t, of) })
+		mark(x.owner, func(d *Deleted) bool { return d.restoreRRset(bases, x.t, of) })
 	}
 	var ns *DeletedRRset
 	if change.Holding.Held != nil || goes && slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil && t.Owner.IsApex() && t.Type == rdata.NS }) {
-		mark(name.Apex, func(d *Deleted) bool { ns = d.find(rdata.NS); return false })
+		mark(name.Apex, func(d *Deleted) bool { ns = d.findRRset(rdata.NS); return false })
 	}
 	if len(r.needs) > 0 {
 		return false
@@ -338,19 +338,19 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 	for _, owner := range changed {
 		(*keys)(&plan.Writes).put(DeletedKey(z.UID, owner), deletedFact(deleted[owner]))
 	}
-	hold(plan, change, stored, bases, ns, z.settledAt(change.Holding), goes, now)
+	updateHold(plan, change, stored, bases, ns, z.settledAt(change.Holding), goes, now)
 	return true
 }
 
-// hold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the apex,
+// updateHold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the apex,
 // where the zone is held or this step removes it; goes: the zone's own namespace removes something now; settled is
 // what was delivered until now.
-func hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, ns *DeletedRRset, settled serial.Serial, goes bool, now int64) {
+func updateHold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, ns *DeletedRRset, settled serial.Serial, goes bool, now int64) {
 	z, held := change.Zone, change.Holding.Held != nil
-	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.excess(z, ns).Holds() })
+	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.countExcess(z, ns).Holds() })
 	switch {
 	case first >= 0 && (held || goes):
-		change.Excess = bases[first].excess(z, ns)
+		change.Excess = bases[first].countExcess(z, ns)
 		if !held {
 			h := *change.Holding
 			h.Held = &Held{Serial: settled, Since: now}
@@ -358,7 +358,7 @@ func hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent
 			bases = []PastContent{bases[first]}
 		}
 	case held:
-		change.unhold(plan)
+		change.endHold(plan)
 		bases[0].Last = now // until now it was what was delivered
 	}
 	next := &Deletions{Bases: bases}
@@ -371,8 +371,8 @@ func hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent
 	(*keys)(&plan.Writes).put(DeletionsKey(z.UID), next)
 }
 
-// unhold ends the hold. The parent has kept the zone's name servers, and counts them anew (Holding.Counts).
-func (c *ZoneChange) unhold(plan *Plan) {
+// endHold ends the hold. The parent has kept the zone's name servers, and counts them anew (Holding.Counts).
+func (c *ZoneChange) endHold(plan *Plan) {
 	h := *c.Holding
 	h.Held = nil
 	c.Holding = &h
@@ -382,15 +382,15 @@ func (c *ZoneChange) unhold(plan *Plan) {
 }
 
 // Counts reports whether anything of d may be looked at where oldest is the step of the oldest base.
-func (d *Deleted) Counts(oldest uint64) bool { return len(d.still(oldest).RRsets) > 0 }
+func (d *Deleted) Counts(oldest uint64) bool { return len(d.countedSince(oldest).RRsets) > 0 }
 
-// still is what counts of d since the oldest base, which stands at step oldest. It is a copy.
-func (d *Deleted) still(oldest uint64) *Deleted {
+// countedSince returns what counts of d since the oldest base, which stands at step oldest. It is a copy.
+func (d *Deleted) countedSince(oldest uint64) *Deleted {
 	if d == nil {
 		return &Deleted{}
 	}
 	out := *d
-	out.RRsets = slices.DeleteFunc(slices.Clone(d.RRsets), func(x DeletedRRset) bool { return x.last() <= oldest })
+	out.RRsets = slices.DeleteFunc(slices.Clone(d.RRsets), func(x DeletedRRset) bool { return x.lastStep() <= oldest })
 	for i := range out.RRsets {
 		out.RRsets[i].Spans = slices.Clone(out.RRsets[i].Spans)
 	}
@@ -404,7 +404,7 @@ func deletedFact(d *Deleted) any {
 	return d
 }
 
-func (d *Deleted) find(t rdata.Type) *DeletedRRset {
+func (d *Deleted) findRRset(t rdata.Type) *DeletedRRset {
 	for i := range d.RRsets {
 		if d.RRsets[i].Type == t {
 			return &d.RRsets[i]
@@ -421,8 +421,8 @@ func (x *DeletedRRset) In(n uint64) bool {
 // GoneFrom reports whether the RRset is counted in the base that stands at step n.
 func (x *DeletedRRset) GoneFrom(n uint64) bool { return n < x.At && x.In(n) }
 
-// last is the last step at which something happened to the RRset.
-func (x *DeletedRRset) last() uint64 {
+// lastStep is the last step at which something happened to the RRset.
+func (x *DeletedRRset) lastStep() uint64 {
 	last := x.At
 	for _, s := range x.Spans {
 		last = max(last, s.From, s.To)
@@ -430,10 +430,10 @@ func (x *DeletedRRset) last() uint64 {
 	return last
 }
 
-// remove counts an RRset that goes at step n in the bases that had it, unless it is counted there. of is whose it
+// countRemoved counts an RRset that goes at step n in the bases that had it, unless it is counted there. of is whose it
 // was. What was in no base leaves no mark.
-func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string) bool {
-	x := d.find(t)
+func (d *Deleted) countRemoved(bases []PastContent, t rdata.Type, n uint64, of string) bool {
+	x := d.findRRset(t)
 	if x == nil {
 		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Spans: []Span{{}}})
 		x = &d.RRsets[len(d.RRsets)-1]
@@ -450,7 +450,7 @@ func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string)
 		}
 	}
 	if len(x.Spans) == 0 {
-		d.drop(t)
+		d.dropRRset(t)
 		return true
 	}
 	if x.At == 0 {
@@ -460,23 +460,23 @@ func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string)
 	return true
 }
 
-// leave notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes later is
+// noteUncounted notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes later is
 // another one, which the bases until now did not have.
-func (d *Deleted) leave(t rdata.Type) bool {
-	x := d.find(t)
+func (d *Deleted) noteUncounted(t rdata.Type) bool {
+	x := d.findRRset(t)
 	if x == nil {
 		return false
 	}
 	x.Spans = slices.DeleteFunc(x.Spans, func(s Span) bool { return s.From >= x.At })
 	if len(x.Spans) == 0 {
-		d.drop(t)
+		d.dropRRset(t)
 	}
 	return true
 }
 
-// come notes an RRset that comes at step n.
-func (d *Deleted) come(t rdata.Type, n uint64) bool {
-	x := d.find(t)
+// noteComing notes an RRset that comes at step n.
+func (d *Deleted) noteComing(t rdata.Type, n uint64) bool {
+	x := d.findRRset(t)
 	if x == nil {
 		d.RRsets = append(d.RRsets, DeletedRRset{Type: t})
 		x = &d.RRsets[len(d.RRsets)-1]
@@ -485,9 +485,9 @@ func (d *Deleted) come(t rdata.Type, n uint64) bool {
 	return true
 }
 
-// restore takes an RRset out of the bases in which it is counted, where the namespace of gives it that may.
-func (d *Deleted) restore(bases []PastContent, t rdata.Type, of string) bool {
-	x := d.find(t)
+// restoreRRset takes an RRset out of the bases in which it is counted, where the namespace of gives it that may.
+func (d *Deleted) restoreRRset(bases []PastContent, t rdata.Type, of string) bool {
+	x := d.findRRset(t)
 	if x == nil || x.At == 0 || of != "" && of != x.Of {
 		return false
 	}
@@ -500,12 +500,12 @@ func (d *Deleted) restore(bases []PastContent, t rdata.Type, of string) bool {
 	return true
 }
 
-func (d *Deleted) drop(t rdata.Type) {
+func (d *Deleted) dropRRset(t rdata.Type) {
 	d.RRsets = slices.DeleteFunc(d.RRsets, func(x DeletedRRset) bool { return x.Type == t })
 }
 
-// release ends the hold of a zone whose annotation or limit has changed. false: facts are needed.
-func (r *reading) release(plan *Plan, change *ZoneChange, now int64) bool {
+// releaseHold ends the hold of a zone whose annotation or limit has changed. false: facts are needed.
+func (r *reading) releaseHold(plan *Plan, change *ZoneChange, now int64) bool {
 	if change.Holding.Held == nil {
 		return true
 	}
@@ -513,16 +513,16 @@ func (r *reading) release(plan *Plan, change *ZoneChange, now int64) bool {
 	if !ok {
 		return false
 	}
-	bases := stored.at(change.Holding, now)
+	bases := stored.countingBases(change.Holding, now)
 	if len(bases) == 0 { // nothing says any more why it is held
-		change.unhold(plan)
+		change.endHold(plan)
 		return true
 	}
 	marks, ok := get[Deleted](r, DeletedKey(change.Zone.UID, name.Apex))
 	if !ok {
 		return false
 	}
-	hold(plan, change, stored, bases, marks.still(bases[0].N).find(rdata.NS), change.Holding.Held.Serial, false, now)
+	updateHold(plan, change, stored, bases, marks.countedSince(bases[0].N).findRRset(rdata.NS), change.Holding.Held.Serial, false, now)
 	if z := change.Zone; change.Holding.Held != nil && z.Publish != nil {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, which kubi.zone/publish-deletions: \"%d\" does not let through: it is older than the deletions, or names none of the serials since they began; "+
 			"name %d (S7.5)", z.FQDN(), *z.Publish, ToPublish(change.Holding.Held.Serial, z.Publish)))
@@ -530,20 +530,20 @@ func (r *reading) release(plan *Plan, change *ZoneChange, now int64) bool {
 	return true
 }
 
-// withdrawing warns that the records which a changed rule lets go may be too many to be delivered unasked.
-func (d *zoneDecision) withdrawing(plan *Plan, change *ZoneChange, before *Zone) {
+// warnOfWithdrawnRules warns that the records which a changed rule lets go may be too many to be delivered unasked.
+func (d *zoneDecision) warnOfWithdrawnRules(plan *Plan, change *ZoneChange, before *Zone) {
 	z := change.Zone
 	if !slices.ContainsFunc(before.Rules, func(r Rule) bool {
 		return !slices.ContainsFunc(z.Rules, func(s Rule) bool { return reflect.DeepEqual(r, s) })
 	}) {
 		return
 	}
-	excessive(plan, z, change.Holding, d.ask.Now.Unix(), before)
+	warnOfMassDeletion(plan, z, change.Holding, d.ask.Now.Unix(), before)
 }
 
-// deletes reports whether what the record has in z and goes is removed by the zone's own namespace. What lies in
+// isOwnDeletion reports whether what the record has in z and goes is removed by the zone's own namespace. What lies in
 // another zone from now on is not. false: facts are needed.
-func (d *recordDecision) deletes(z *Zone, gone *Contribution, stays bool) (own, known bool) {
+func (d *recordDecision) isOwnDeletion(z *Zone, gone *Contribution, stays bool) (own, known bool) {
 	ask, by := &d.ask, d.ask.Namespace
 	if ask.Cascade {
 		by = ask.WorkBy
@@ -558,6 +558,6 @@ func (d *recordDecision) deletes(z *Zone, gone *Contribution, stays bool) (own, 
 	if err != nil {
 		return true, true
 	}
-	_, h, known := d.longest(z.View, at)
+	_, h, known := d.findEnclosing(z.View, at)
 	return h != nil && h.UID == z.UID, known
 }

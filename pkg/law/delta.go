@@ -73,7 +73,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		return nil, nil
 	}
 	if x.come != nil {
-		refusal, mark := x.judge(plan)
+		refusal, mark := x.judgeComing(plan)
 		switch {
 		case len(d.needs) > 0:
 			return nil, nil
@@ -81,7 +81,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 			return nil, refusal
 		case refusal != nil:
 			plan.Warnings = nil
-			return d.lose(plan, home, holding, p, refusal, mark)
+			return d.leaveUnadopted(plan, home, holding, p, refusal, mark)
 		}
 	}
 	if !x.countHolders() || !x.wakeWaiters() {
@@ -93,7 +93,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 	}
 	after := x.wakeAwaited()
 	if x.changesNothing() { // nothing to write, and the zone need not be touched
-		plan.Record = x.placement(z, z.Served && holding.Settled())
+		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
 		return plan, nil
 	}
 	return x.planStep(plan, after)
@@ -101,7 +101,7 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 
 // readFacts asks for what most decisions need, in one round, and puts it into the delta. false: facts are needed.
 func (x *delta) readFacts() bool {
-	if !x.all(x.firstKeys(make([]Key, 0, 8))) {
+	if !x.askAll(x.firstKeys(make([]Key, 0, 8))) {
 		return false
 	}
 	for i := range x.owners {
@@ -159,22 +159,22 @@ func (x *delta) takeOut() bool {
 	}
 	x.memberBefore, _ = get[Member](&x.reading, MemberKey(x.zone.UID, x.gone.Owner, x.ask.Namespace, x.ask.Name))
 	if x.memberBefore == nil {
-		x.stale() // the object says it is a member: facts of two moments
+		x.readAnew() // the object says it is a member: facts of two moments
 		return false
 	}
-	x.owners.after(x.gone.Owner).remove(x.gone)
+	x.owners.after(x.gone.Owner).removeContribution(x.gone)
 	x.records--
 	return true
 }
 
-// judge decides whether the zone takes in what comes, and puts it at its owner. marks are what a loser leaves behind.
-func (x *delta) judge(plan *Plan) (*Refusal, marks) {
+// judgeComing decides whether the zone takes in what comes, and puts it at its owner. marks are what a loser leaves behind.
+func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 	come := x.come
 	if refusal := come.checkType(); refusal != nil {
 		return refusal, marks{}
 	}
 	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
-	x.others = x.holding.with(o.after, come.Owner, x.ask.UID)
+	x.others = x.holding.ownerWithReserved(o.after, come.Owner, x.ask.UID)
 	refusal, mark := x.admitRecord(plan)
 	if refusal != nil && refusal.Reason == ReasonNameHeld && x.stood && len(x.needs) == 0 {
 		// It waits as any other from now on, and leaves the marks that those leave.
@@ -190,15 +190,15 @@ func (x *delta) judge(plan *Plan) (*Refusal, marks) {
 	if refusal != nil {
 		return refusal, mark
 	}
-	o.after.add(come, sizes)
-	after, before := x.holding.with(o.after, come.Owner, x.ask.UID), x.holding.with(o.before, come.Owner, x.ask.UID)
+	o.after.addContribution(come, sizes)
+	after, before := x.holding.ownerWithReserved(o.after, come.Owner, x.ask.UID), x.holding.ownerWithReserved(o.before, come.Owner, x.ask.UID)
 	if refusal, mark = x.checkLimits(after, before); refusal != nil {
 		return refusal, mark
 	}
 	x.member.N = stepOf(x.zone, x.ask.Set)
 	if x.memberBefore != nil && x.gone.Owner == come.Owner {
 		x.member.N, x.member.Unknown = x.memberBefore.N, x.memberBefore.Unknown
-	} else if r := x.holding.reservation(x.ask.UID); x.memberBefore == nil && r != nil && r.Owner == come.Owner {
+	} else if r := x.holding.reservationOf(x.ask.UID); x.memberBefore == nil && r != nil && r.Owner == come.Owner {
 		x.member.N = r.N // its turn at the name is that of the reservation
 	}
 	x.records++
@@ -214,14 +214,14 @@ func (x *delta) countHolders() bool {
 		return true
 	}
 	if held {
-		x.holdersOf(Base(x.gone.Owner)).after.leave(x.ask.Namespace)
+		x.holdersOf(Base(x.gone.Owner)).after.removeRecord(x.ask.Namespace)
 	}
 	if !holds {
 		return true
 	}
 	late, known := x.comesLate()
 	if known {
-		x.holdersOf(Base(x.come.Owner)).after.join(x.ask.Namespace, x.member.N, late)
+		x.holdersOf(Base(x.come.Owner)).after.addRecord(x.ask.Namespace, x.member.N, late)
 	}
 	return known
 }
@@ -231,7 +231,7 @@ func (x *delta) countHolders() bool {
 func (x *delta) comesLate() (late, known bool) {
 	z, ns := x.zone, x.ask.Namespace
 	at, err := Base(x.come.Owner).In(z.FQDN())
-	if err != nil || x.ask.Cascade && x.ask.Move == nil || ns == z.Namespace || !x.holding.gaining() {
+	if err != nil || x.ask.Cascade && x.ask.Move == nil || ns == z.Namespace || !x.holding.isGaining() {
 		return false, true
 	}
 	if late, known = x.holdsElsewhereBelow(x.holding, z.View, at, ns); !known || late {
@@ -252,8 +252,8 @@ func (x *delta) wakeWaiters() bool {
 // wakeAtNames compares the owners with what they were, for the definition and for what waited there.
 func (x *delta) wakeAtNames() {
 	for _, o := range x.owners[:x.named] {
-		x.diff.compare(o.at, o.before, o.after, x.gone, x.come)
-		if o.before != nil && o.before.Waited && freed(o.before, o.after) {
+		x.diff.compareOwner(o.at, o.before, o.after, x.gone, x.come)
+		if o.before != nil && o.before.Waited && freesValue(o.before, o.after) {
 			o.after.Waited = false
 			x.retryExactly(o.at, !o.before.hasType(rdata.DNAME) || o.after.hasType(rdata.DNAME))
 		}
@@ -267,7 +267,7 @@ func (x *delta) wakeAbove() {
 	}
 	for up, ok := x.gone.Owner.Parent(); ok; up, ok = up.Parent() {
 		if fact := x.storedOwner(up); fact != nil && fact.Waited {
-			x.upper(up).Waited = false
+			x.changeUpper(up).Waited = false
 			x.retryExactly(up, true)
 		}
 	}
@@ -280,7 +280,7 @@ func (x *delta) countWildcards() {
 			return
 		}
 		if up, ok := HoldsBelow(x.zone.Namespace, x.ask.Namespace, m.Admission, c.Owner); ok {
-			x.upper(up).CountWild(x.ask.Namespace, n)
+			x.changeUpper(up).CountWild(x.ask.Namespace, n)
 		}
 	}
 	count(x.gone, x.memberBefore, -1)
@@ -299,10 +299,10 @@ func (x *delta) wakeBelowHolders() bool {
 		for up, ok := h.base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 			fact := x.storedOwner(up)
 			if fact != nil && fact.WaitedBelow {
-				x.upper(up).WaitedBelow = false
+				x.changeUpper(up).WaitedBelow = false
 				x.retryBelow(up)
 			}
-			if ns := fact.wild(); ns != "" && !ended {
+			if ns := fact.wildcardNamespace(); ns != "" && !ended {
 				ended = true
 				if holder != "" && holder != ns {
 					h, known := get[Holders](&x.reading, HoldersKey(x.zone.UID, up))
@@ -338,7 +338,7 @@ func (x *delta) wakeBelowCuts() bool {
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 			ks = append(ks, HoldersKey(x.zone.UID, up))
 		}
-		if !x.all(ks) {
+		if !x.askAll(ks) {
 			return false
 		}
 		waits := false
@@ -367,9 +367,9 @@ func (x *delta) wakeYielded() bool {
 	if !known {
 		return false
 	}
-	if _, ok := x.zone.decides(x.holding, base); ok {
+	if _, ok := x.zone.ownClaim(x.holding, base); ok {
 		x.opened = append(x.opened, base)
-		x.retryBelow(topmost(base))
+		x.retryBelow(topmostName(base))
 	} else if above != nil && above.Waited {
 		x.retryBelow(base)
 	}
@@ -384,8 +384,8 @@ func (x *delta) writeKeys() {
 	}
 	for _, h := range x.holders {
 		fewer := h.before != nil && len(h.after.List) < len(h.before.List)
-		if o := x.owners.after(h.base); o != nil && o.wild() == "" {
-			fewer = fewer || x.storedOwner(h.base).wild() != ""
+		if o := x.owners.after(h.base); o != nil && o.wildcardNamespace() == "" {
+			fewer = fewer || x.storedOwner(h.base).wildcardNamespace() != ""
 		}
 		if h.after.Waited && (fewer || slices.Contains(x.recut, h.base)) {
 			h.after.Waited = false
@@ -418,12 +418,12 @@ func (x *delta) wakeZones() bool {
 		if o.before.hasType(rdata.DNAME) == o.after.hasType(rdata.DNAME) && (o.at.IsApex() || o.before.hasType(rdata.NS) == o.after.hasType(rdata.NS)) {
 			continue
 		}
-		below, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.zone.View, Name: x.fqdn(o.at)})
+		below, known := get[ZonesBelow](&x.reading, Key{Kind: KindZonesBelow, View: x.zone.View, Name: x.nameOf(o.at)})
 		if !known {
 			return false
 		}
 		if below != nil && slices.ContainsFunc(below.Zones, func(b ZoneBelow) bool { return b.UID != x.zone.UID }) {
-			x.retry = append(x.retry, Scan{Kind: ScanZones, View: x.zone.View, Name: x.fqdn(o.at)})
+			x.retry = append(x.retry, Scan{Kind: ScanZones, View: x.zone.View, Name: x.nameOf(o.at)})
 		}
 	}
 	return true
@@ -434,9 +434,9 @@ func (x *delta) wakeZones() bool {
 func (x *delta) wakeAwaited() *Holding {
 	z := x.zone
 	after := x.holding.apexNames(x.gone, x.come, x.owners.after(name.Apex), x.ask.Namespace == z.Namespace)
-	for _, host := range x.holding.unnamed(z, after) {
+	for _, host := range x.holding.hostsNamedNoMore(z, after) {
 		x.opened = append(x.opened, host)
-		scan := Scan{Kind: ScanWaiting, View: z.View, Name: x.fqdn(topmost(host))}
+		scan := Scan{Kind: ScanWaiting, View: z.View, Name: x.nameOf(topmostName(host))}
 		if !slices.ContainsFunc(x.retry, func(s Scan) bool { return reflect.DeepEqual(s, scan) }) {
 			x.retry = append(x.retry, scan)
 		}
@@ -477,11 +477,11 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 	change := &ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
-		if r := advance(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {
+		if r := advanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
 	}
-	m, known := x.moved()
+	m, known := x.movedRRsets()
 	if !known {
 		return nil, nil
 	}
@@ -489,7 +489,7 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 	if ask.Set != nil {
 		delivered = ask.Set // no content between two writes of one step is ever delivered
 	}
-	if !x.brake(plan, change, delivered, m, ask.Now.Unix()) || !x.updateNameServers(plan, change) {
+	if !x.countDeletions(plan, change, delivered, m, ask.Now.Unix()) || !x.updateNameServers(plan, change) {
 		return nil, nil
 	}
 	if change.Holding != x.holding {
@@ -497,13 +497,13 @@ func (x *delta) planStep(plan *Plan, holding *Holding) (*Plan, *Refusal) {
 	}
 	plan.Zone = change
 	if x.place != nil {
-		plan.Record = x.placement(change.Zone, z.Served && change.Settled() && (change.Servable == nil || change.Servable.Status == "True"))
+		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() && (change.Servable == nil || change.Servable.Status == "True"))
 	}
 	return plan, nil
 }
 
-// moved is what the step takes from the zone and gives it. known false: facts are needed.
-func (x *delta) moved() (m moved, known bool) {
+// movedRRsets is what the step takes from the zone and gives it. known false: facts are needed.
+func (x *delta) movedRRsets() (m moved, known bool) {
 	m = moved{of: x.ask.Namespace, cascade: x.ask.Cascade}
 	if x.come != nil && (x.gone == nil || x.gone.Owner != x.come.Owner || x.gone.Type != x.come.Type) {
 		m.put = []rrset{{x.come.Owner, x.come.Type}}
@@ -511,12 +511,12 @@ func (x *delta) moved() (m moved, known bool) {
 	if !slices.ContainsFunc(x.diff.ttls, func(t content.TTLChange) bool { return t.After == nil }) {
 		return m, true
 	}
-	m.own, known = x.deletes(x.zone, x.gone, x.place != nil)
+	m.own, known = x.isOwnDeletion(x.zone, x.gone, x.place != nil)
 	return m, known
 }
 
-// placement says that the record stands in zone z, as that is afterwards.
-func (x *delta) placement(z *Zone, served bool) *Placement {
+// adoptedPlacement says that the record stands in zone z, as that is afterwards.
+func (x *delta) adoptedPlacement(z *Zone, served bool) *Placement {
 	return &Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: x.zone.HasClass, Served: served,
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
@@ -527,8 +527,8 @@ func (x *delta) storedOwner(owner name.Rel) *Owner {
 	return o
 }
 
-// upper is an owner above that the write changes, too.
-func (x *delta) upper(owner name.Rel) *Owner {
+// changeUpper returns an owner above that the write changes, too.
+func (x *delta) changeUpper(owner name.Rel) *Owner {
 	if o := x.owners.after(owner); o != nil {
 		return o
 	}
@@ -547,8 +547,8 @@ func (x *delta) holdersOf(base name.Rel) *holdersChange {
 	return nil
 }
 
-// fqdn is the name of an owner that stands in the zone, and is short enough for that.
-func (x *delta) fqdn(owner name.Rel) name.Name {
+// nameOf is the name of an owner that stands in the zone, and is short enough for that.
+func (x *delta) nameOf(owner name.Rel) name.Name {
 	n, _ := owner.In(x.zone.FQDN())
 	return n
 }
@@ -558,5 +558,5 @@ func (x *delta) retryBelow(owner name.Rel) { x.retryExactly(owner, false) }
 
 // retryExactly tries again what waits at an owner, and where exact is false also what waits below it.
 func (x *delta) retryExactly(owner name.Rel, exact bool) {
-	x.retry = append(x.retry, Scan{Kind: ScanWaiting, View: x.zone.View, Name: x.fqdn(owner), Exact: exact})
+	x.retry = append(x.retry, Scan{Kind: ScanWaiting, View: x.zone.View, Name: x.nameOf(owner), Exact: exact})
 }

@@ -18,14 +18,14 @@ import (
 // labels, that are compared when the write is committed (I5).
 const maxHosts = 8
 
-// repeats reports whether a relative name ends in the name of the zone that it is relative to.
-func repeats(written name.Rel, origin name.Name) bool {
+// repeatsOrigin reports whether a relative name ends in the name of the zone that it is relative to.
+func repeatsOrigin(written name.Rel, origin name.Name) bool {
 	labels, end := written.Labels(), origin.Labels()
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// undotted is the Warning about a name as it was written.
-func undotted(what, written string, means fmt.Stringer, sentence string) string {
+// undottedWarning is the Warning about a name as it was written.
+func undottedWarning(what, written string, means fmt.Stringer, sentence string) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute (%s)", what, written, means, written+".", sentence)
 }
 
@@ -36,8 +36,8 @@ func (x *delta) warnOfDots(plan *Plan) {
 	if x.ask.Cascade {
 		return
 	}
-	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && repeats(come.Owner, z.FQDN()) {
-		plan.Warnings = append(plan.Warnings, undotted("spec.domainName:", text, p.fqdn, "S1.1"))
+	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && repeatsOrigin(come.Owner, z.FQDN()) {
+		plan.Warnings = append(plan.Warnings, undottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
 	looked := 0
 	for _, v := range come.Values {
@@ -50,7 +50,7 @@ func (x *delta) warnOfDots(plan *Plan) {
 		if !ok || len(host.Labels()) < 2 || lastLabel(host) == lastLabel(come.Owner) {
 			continue // what one part of a zone says of itself may come in any order
 		}
-		if !repeats(host, z.FQDN()) {
+		if !repeatsOrigin(host, z.FQDN()) {
 			if looked++; looked > maxHosts {
 				return
 			}
@@ -58,7 +58,7 @@ func (x *delta) warnOfDots(plan *Plan) {
 				continue // what is not known yet is asked for, of every host in one trip
 			}
 		}
-		plan.Warnings = append(plan.Warnings, undotted(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), text, target, "S5.1"))
+		plan.Warnings = append(plan.Warnings, undottedWarning(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), text, target, "S5.1"))
 		return
 	}
 }
@@ -80,7 +80,7 @@ func (x *delta) standsAt(host name.Rel) (stands, known bool) {
 			keys = append(keys, HoldingKey(z.View, at))
 		}
 	}
-	if !x.all(keys) {
+	if !x.askAll(keys) {
 		return false, false
 	}
 	if o, _ := get[Owner](&x.reading, keys[0]); o != nil && len(o.types()) > 0 || slices.Contains(z.MadeNames, host) {
@@ -112,7 +112,7 @@ func (d *zoneDecision) undottedServers(plan *Plan, z, before *Zone) {
 			continue // validation says why
 		}
 		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
-			plan.Warnings = append(plan.Warnings, undotted(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn, "S5.1"))
+			plan.Warnings = append(plan.Warnings, undottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn, "S5.1"))
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (d *zoneDecision) undottedZone(plan *Plan, fqdn name.Name) {
 			return
 		}
 	}
-	if repeats(written, origin) {
-		plan.Warnings = append(plan.Warnings, undotted("spec.domainName:", text, fqdn, "S1.1"))
+	if repeatsOrigin(written, origin) {
+		plan.Warnings = append(plan.Warnings, undottedWarning("spec.domainName:", text, fqdn, "S1.1"))
 	}
 }

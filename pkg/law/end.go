@@ -41,12 +41,12 @@ type EndAsk struct {
 // DecideEnd decides the present state of a withdrawal. Plan.Zone is nil where there is
 // nothing to write: it was cancelled, or noted by another server.
 func DecideEnd(seen *Seen, ask EndAsk) Outcome {
-	d := &zoneDecision{reading: read(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
-	plan := d.end(ask)
+	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+	plan := d.endZone(ask)
 	return d.outcome(plan, nil)
 }
 
-func (d *zoneDecision) end(ask EndAsk) *Plan {
+func (d *zoneDecision) endZone(ask EndAsk) *Plan {
 	z, plan := ask.Zone, &Plan{}
 	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
 	if !ok {
@@ -59,7 +59,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if w.By != ask.Counted.By || w.Since != ask.Counted.Since || w.Passed != ask.Counted.Passed {
 		return plan
 	}
-	_, above, known := d.above(z.View, z.FQDN())
+	_, above, known := d.findAbove(z.View, z.FQDN())
 	if !known {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if p.DelegatesZone(z.FQDN(), z.Namespace) {
 		return plan // it is back, and a cascade is about to say so
 	}
-	from, known := d.revoked(z.View, z.FQDN(), z.Namespace, holding.Lineage)
+	from, known := d.findRevoked(z.View, z.FQDN(), z.Namespace, holding.Lineage)
 	if !known {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	}
 	h := *holding
 	h.Withdrawn = &w
-	plan, refusal := d.vacate(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()), maxEnds)
+	plan, refusal := d.vacateName(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()), maxEnds)
 	if refusal != nil {
 		return &Plan{} // too many go at once: it ends when others are through
 	}
@@ -112,7 +112,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 // DecideEnded says that what an ended zone had is let go: from now on a rule may make
 // it anew. now is in unix seconds.
 func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
-	d := new(read(seen))
+	d := new(beginReading(seen))
 	plan := &Plan{}
 	place := work.Ended
 	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))

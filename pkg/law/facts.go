@@ -129,7 +129,7 @@ func (s *Seen) Forget() {
 	s.facts, s.index = s.facts[:0], nil
 }
 
-func (s *Seen) at(k Key) *fact {
+func (s *Seen) find(k Key) *fact {
 	if s.index != nil {
 		if i, ok := s.index[k]; ok {
 			return &s.facts[i]
@@ -144,18 +144,18 @@ func (s *Seen) at(k Key) *fact {
 	return nil
 }
 
-// look is at for a decision, which takes what is at hand.
-func (s *Seen) look(k Key) *fact {
-	f := s.at(k)
+// lookUp finds a fact for a decision, which takes what is at hand.
+func (s *Seen) lookUp(k Key) *fact {
+	f := s.find(k)
 	if f == nil && s.Look != nil && s.Look(k) {
-		f = s.at(k)
+		f = s.find(k)
 	}
 	return f
 }
 
 // Get returns a fact; false: it is not known.
 func (s *Seen) Get(k Key) (any, bool) {
-	if f := s.at(k); f != nil {
+	if f := s.find(k); f != nil {
 		return f.value, true
 	}
 	return nil, false
@@ -163,7 +163,7 @@ func (s *Seen) Get(k Key) (any, bool) {
 
 // Put makes a fact known.
 func (s *Seen) Put(k Key, v any) {
-	if f := s.at(k); f != nil {
+	if f := s.find(k); f != nil {
 		f.value = v
 		return
 	}
@@ -182,7 +182,7 @@ func (s *Seen) Put(k Key, v any) {
 // Used reports whether the last decision rests on the fact. Others were at hand and
 // made no difference.
 func (s *Seen) Used(k Key) bool {
-	f := s.at(k)
+	f := s.find(k)
 	return f != nil && f.used
 }
 
@@ -190,7 +190,7 @@ func (s *Seen) Used(k Key) bool {
 // commits (I5). One that does not can only go meanwhile, and leaves a trace in one that
 // does (glance).
 func (s *Seen) Guarded(k Key) bool {
-	f := s.at(k)
+	f := s.find(k)
 	return f != nil && f.guarded
 }
 
@@ -436,7 +436,7 @@ func (z *Zone) Complete() {
 	}
 }
 
-func (z *Zone) made(owner name.Rel) []content.RRset {
+func (z *Zone) madeAt(owner name.Rel) []content.RRset {
 	var out []content.RRset
 	for _, s := range z.Made {
 		if s.Owner == owner {
@@ -633,8 +633,8 @@ type Arrival struct {
 // another (S2.7).
 type Arriving struct{ Records []Arrival }
 
-// holding are those that may hold their base name.
-func (a *Arriving) holding() []Arrival {
+// holdingArrivals are those that may hold their base name.
+func (a *Arriving) holdingArrivals() []Arrival {
 	if a == nil {
 		return nil
 	}

@@ -38,9 +38,9 @@ func (h *Holders) namespaces() (out []string) {
 	return out
 }
 
-// join counts one more record of a namespace that came at n: its place in the
+// addRecord counts one more record of a namespace that came at n: its place in the
 // list is that of its oldest record (S4.6).
-func (h *Holders) join(namespace string, n uint64, late bool) {
+func (h *Holders) addRecord(namespace string, n uint64, late bool) {
 	if i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace }); i >= 0 {
 		h.List[i].Count++
 		h.List[i].First = min(h.List[i].First, n)
@@ -50,7 +50,7 @@ func (h *Holders) join(namespace string, n uint64, late bool) {
 	slices.SortStableFunc(h.List, func(x, y Holder) int { return cmp.Compare(x.First, y.First) })
 }
 
-func (h *Holders) leave(namespace string) {
+func (h *Holders) removeRecord(namespace string) {
 	i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace })
 	if i < 0 {
 		return
@@ -87,7 +87,7 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 	case own && first:
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:
-		out.Unsettled, out.Overdue = now, h.waived(now)
+		out.Unsettled, out.Overdue = now, h.isWaived(now)
 	}
 	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, By: by, Own: own})
 	return &out
@@ -102,8 +102,8 @@ const maxRemovals = 16
 // the removals of a namespace, which it can always make more of, hold up no end (S3.4).
 const maxEnds = 2 * maxRemovals
 
-// standing counts the marks of cascades that a namespace caused.
-func (h *Holding) standing(by string) (n int) {
+// countWorks counts the marks of cascades that a namespace caused.
+func (h *Holding) countWorks(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by {
 			n++
@@ -126,7 +126,7 @@ func (h *Holding) WithoutWork(id string) *Holding {
 // brings records from, or on the way from there: the holder first, and on the way ns
 // before others (S2.7). known false: facts are needed.
 func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (namespaces []string, known bool) {
-	if !h.gaining() {
+	if !h.isGaining() {
 		return nil, true
 	}
 	coming := Key{Kind: KindArriving, View: view, Name: at}
@@ -136,16 +136,16 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 			ks = append(ks, HoldersKey(w.Losing, rel))
 		}
 	}
-	if !r.all(ks) { // in one round
+	if !r.askAll(ks) { // in one round
 		return nil, false
 	}
 	for _, k := range ks[1:] {
-		from, _ := glance[Holders](r, k)
+		from, _ := getUnguarded[Holders](r, k)
 		namespaces = append(namespaces, from.namespaces()...)
 	}
 	there := len(namespaces)
 	c, _ := get[Arriving](r, coming)
-	for _, a := range c.holding() {
+	for _, a := range c.holdingArrivals() {
 		rel, ok := a.FQDN.Rel(at)
 		switch {
 		case !ok || !Base(rel).IsApex(): // it holds a name below
@@ -163,15 +163,15 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 // does not where by is one of them. known false: facts are needed.
 func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by claimant) (shared, known bool) {
 	at, err := base.In(z.FQDN())
-	if err != nil || by.cascade || by.from == at || !holding.gaining() {
+	if err != nil || by.cascade || by.from == at || !holding.isGaining() {
 		return false, true
 	}
-	coming, ks := Key{Kind: KindArriving, View: z.View, Name: at}, holding.losing(z, base)
-	if !r.all(append(ks, coming)) {
+	coming, ks := Key{Kind: KindArriving, View: z.View, Name: at}, holding.losingOwnerKeys(z, base)
+	if !r.askAll(append(ks, coming)) {
 		return false, false
 	}
 	for _, k := range ks {
-		o, _ := glance[Owner](r, k)
+		o, _ := getUnguarded[Owner](r, k)
 		shared = shared || o != nil && len(o.Values) > 0
 	}
 	if c, _ := get[Arriving](r, coming); c != nil {
@@ -185,9 +185,9 @@ func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by c
 	return shared, true
 }
 
-// arriving reports whether a standing cascade brings records of another
+// bringsForeign reports whether a standing cascade brings records of another
 // namespace than ns to n or below it (S2.7, S3.6). known false: facts are needed.
-func (r *reading) arriving(h *Holding, view string, n name.Name, ns string) (foreign, known bool) {
+func (r *reading) bringsForeign(h *Holding, view string, n name.Name, ns string) (foreign, known bool) {
 	gaining := false
 	var from []Key
 	for _, w := range h.Works {
@@ -201,12 +201,12 @@ func (r *reading) arriving(h *Holding, view string, n name.Name, ns string) (for
 			from = append(from, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: name.Apex})
 		}
 	}
-	if !r.all(from) { // in one round
+	if !r.askAll(from) { // in one round
 		return false, false
 	}
 	for _, k := range from {
 		tenants, _ := get[TenantsBelow](r, k)
-		foreign = foreign || blocks(tenants, ns)
+		foreign = foreign || blocksCut(tenants, ns)
 	}
 	if gaining {
 		coming, known := get[Arriving](r, Key{Kind: KindArriving, View: view, Name: n})
@@ -218,8 +218,8 @@ func (r *reading) arriving(h *Holding, view string, n name.Name, ns string) (for
 	return foreign, true
 }
 
-// blocks reports whether a namespace other than ns has records there that may
+// blocksCut reports whether a namespace other than ns has records there that may
 // not be cut off: all but those admitted by a literal underscore (S3.6).
-func blocks(t *TenantsBelow, ns string) bool {
+func blocksCut(t *TenantsBelow, ns string) bool {
 	return t != nil && slices.ContainsFunc(t.Tenants, func(t Tenant) bool { return t.Namespace != ns && t.Blocking > 0 })
 }

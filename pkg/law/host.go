@@ -47,14 +47,14 @@ func hostFields(t rdata.Type, fqdn name.Name, fields []string) (first, end int, 
 			return 1, 2, false
 		}
 	case "PTR":
-		if reverse(fqdn) {
+		if isReverse(fqdn) {
 			return 0, 1, false
 		}
 	}
 	return 0, 0, false
 }
 
-func reverse(fqdn name.Name) bool {
+func isReverse(fqdn name.Name) bool {
 	labels := fqdn.Labels()
 	n := len(labels)
 	return n >= 2 && (labels[n-1] == "arpa" && (labels[n-2] == "in-addr" || labels[n-2] == "ip6") || labels[n-1] == "int" && labels[n-2] == "ip6")

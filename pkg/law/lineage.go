@@ -17,19 +17,19 @@ import (
 // delegate it (S3.4). A write that changes the lineage of a zone owes that the zones below it are
 // decided anew: a cascade that scans zones does, parents first.
 
-// undelegated finds out whether a zone that the one which encloses it does not delegate
+// findWithdrawal finds out whether a zone that the one which encloses it does not delegate
 // came by a rule that went (S3.4). It keeps its lineage, and with it the rules by which it
 // came, whatever becomes of the zones between: they may go, be made anew, or another may
 // be made there. known false: facts are needed.
-func (r *reading) undelegated(x *parentage, view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (known bool) {
+func (r *reading) findWithdrawal(x *parentage, view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (known bool) {
 	was, came := has.Withdrawn, has.Lineage
 	if root != nil {
-		came = x.along(has.Lineage, root)
+		came = x.takeAlong(has.Lineage, root)
 	}
-	if x.lineage, known = r.spliced(view, fqdn, came); !known {
+	if x.lineage, known = r.spliceLineage(view, fqdn, came); !known {
 		return false
 	}
-	from, known := r.revoked(view, fqdn, ns, x.lineage)
+	from, known := r.findRevoked(view, fqdn, ns, x.lineage)
 	for known && from != nil && root != nil && (was == nil || was.By != from.UID) {
 		// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that
 		// was withdrawn before stays withdrawn, and so does one of a zone above the one that was renamed.
@@ -38,13 +38,13 @@ func (r *reading) undelegated(x *parentage, view string, fqdn name.Name, ns stri
 			break
 		}
 		x.lineage[i].Renamed = true
-		from, known = r.revoked(view, fqdn, ns, x.lineage)
+		from, known = r.findRevoked(view, fqdn, ns, x.lineage)
 	}
 	if !known || from == nil {
 		return known
 	}
 	if was == nil || was.By != from.UID {
-		passed, known := r.passed(view, fqdn, has, x.lineage, from)
+		passed, known := r.timePassed(view, fqdn, has, x.lineage, from)
 		if !known {
 			return false
 		}
@@ -72,10 +72,10 @@ func sameLink(x, y Link) bool {
 	return x.UID == y.UID && x.Namespace == y.Namespace && x.Labels == y.Labels && x.Renamed == y.Renamed
 }
 
-// along is the lineage of a zone that a rename of root takes along: of what encloses it now
+// takeAlong returns the lineage of a zone that a rename of root takes along: of what encloses it now
 // the part above the new name of root, then root and the zones below it by which the zone
 // came. These may have gone since the rename; it came to its new name by them all the same.
-func (x *parentage) along(lineage []Link, root *Place) []Link {
+func (x *parentage) takeAlong(lineage []Link, root *Place) []Link {
 	top := root.FQDN.NumLabels()
 	is := func(l Link) bool { return l.UID == root.UID }
 	i := slices.IndexFunc(lineage, is)
@@ -94,22 +94,22 @@ func (x *parentage) along(lineage []Link, root *Place) []Link {
 	return out
 }
 
-// at is the name that the zone of the link has, or had, in the lineage of one at fqdn.
-func (l *Link) at(fqdn name.Name) name.Name {
+// nameAt is the name that the zone of the link has, or had, in the lineage of one at fqdn.
+func (l *Link) nameAt(fqdn name.Name) name.Name {
 	for fqdn.NumLabels() > l.Labels {
 		fqdn, _ = fqdn.Parent()
 	}
 	return fqdn
 }
 
-// linked are the holdings that stand where the links of a lineage of a zone at fqdn do, nil
+// linkedHoldings are the holdings that stand where the links of a lineage of a zone at fqdn do, nil
 // where its zone is gone.
-func (r *reading) linked(view string, fqdn name.Name, lineage []Link) ([]*Holding, bool) {
+func (r *reading) linkedHoldings(view string, fqdn name.Name, lineage []Link) ([]*Holding, bool) {
 	ks := make([]Key, len(lineage))
 	for i := range lineage {
-		ks[i] = HoldingKey(view, lineage[i].at(fqdn))
+		ks[i] = HoldingKey(view, lineage[i].nameAt(fqdn))
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return nil, false
 	}
 	out := make([]*Holding, len(lineage))
@@ -121,10 +121,10 @@ func (r *reading) linked(view string, fqdn name.Name, lineage []Link) ([]*Holdin
 	return out, true
 }
 
-// spliced is the lineage with that of the nearest zone in it that still stands: a zone
+// spliceLineage returns the lineage with that of the nearest zone in it that still stands: a zone
 // above may have become another's child since.
-func (r *reading) spliced(view string, fqdn name.Name, lineage []Link) ([]Link, bool) {
-	standing, known := r.linked(view, fqdn, lineage)
+func (r *reading) spliceLineage(view string, fqdn name.Name, lineage []Link) ([]Link, bool) {
+	standing, known := r.linkedHoldings(view, fqdn, lineage)
 	if !known {
 		return nil, false
 	}
@@ -136,11 +136,11 @@ func (r *reading) spliced(view string, fqdn name.Name, lineage []Link) ([]Link, 
 	return lineage, true
 }
 
-// revoked is the zone nearest to one of ns at fqdn that delegated the next one in the lineage
+// findRevoked returns the zone nearest to one of ns at fqdn that delegated the next one in the lineage
 // and does so no more; nil: there is none. The rules count, not what a cascade has noted. A
 // zone that is gone has withdrawn nothing.
-func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link) (by *Zone, known bool) {
-	standing, known := r.linked(view, fqdn, lineage)
+func (r *reading) findRevoked(view string, fqdn name.Name, ns string, lineage []Link) (by *Zone, known bool) {
+	standing, known := r.linkedHoldings(view, fqdn, lineage)
 	if !known {
 		return nil, false
 	}
@@ -150,7 +150,7 @@ func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link
 			ks = append(ks, ZoneKey(h.Namespace, h.Name))
 		}
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return nil, false
 	}
 	for i, h := range slices.Backward(standing) {
@@ -163,7 +163,7 @@ func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link
 		}
 		next, of := fqdn, ns
 		if i+1 < len(lineage) {
-			next, of = lineage[i+1].at(fqdn), lineage[i+1].Namespace
+			next, of = lineage[i+1].nameAt(fqdn), lineage[i+1].Namespace
 		}
 		given, known := r.ruledFor(z, of)
 		if !known {
@@ -176,19 +176,19 @@ func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link
 	return nil, true
 }
 
-// passed is what is over of the time that the zone by gave when its rule for the lineage
+// timePassed is what is over of the time that the zone by gave when its rule for the lineage
 // went: those between have it, or had it when they went, and what they delegated has the
 // rest. The nearest of them counts: one above may have gone by a withdrawal before this one.
-func (r *reading) passed(view string, fqdn name.Name, has *Holding, lineage []Link, by *Zone) (passed int64, known bool) {
+func (r *reading) timePassed(view string, fqdn name.Name, has *Holding, lineage []Link, by *Zone) (passed int64, known bool) {
 	i := slices.IndexFunc(lineage, func(l Link) bool { return l.UID == by.UID }) + 1
 	var ks []Key // nearest first
 	for _, l := range slices.Backward(lineage[i:]) {
-		ks = append(ks, HoldingKey(view, l.at(fqdn)))
+		ks = append(ks, HoldingKey(view, l.nameAt(fqdn)))
 		if has.delegatedBy() != "" { // until now; else that was of a withdrawal before this one
-			ks = append(ks, Key{Kind: KindLastSerial, View: view, Name: l.at(fqdn)})
+			ks = append(ks, Key{Kind: KindLastSerial, View: view, Name: l.nameAt(fqdn)})
 		}
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return 0, false
 	}
 	for _, k := range ks {

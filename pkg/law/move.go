@@ -56,17 +56,17 @@ type Move struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// reservation is the record's own place in the zone, nil for none.
-func (h *Holding) reservation(uid string) *Reservation {
+// reservationOf is the record's own place in the zone, nil for none.
+func (h *Holding) reservationOf(uid string) *Reservation {
 	if i := slices.IndexFunc(h.Reserved, func(r Reservation) bool { return r.UID == uid }); i >= 0 {
 		return &h.Reserved[i]
 	}
 	return nil
 }
 
-// with is the owner with what is reserved there for others than the record uid, as
+// ownerWithReserved is the owner with what is reserved there for others than the record uid, as
 // values that no other equals.
-func (h *Holding) with(o *Owner, owner name.Rel, uid string) *Owner {
+func (h *Holding) ownerWithReserved(o *Owner, owner name.Rel, uid string) *Owner {
 	for _, r := range h.Reserved {
 		if r.Owner != owner || r.UID == uid {
 			continue
@@ -80,9 +80,9 @@ func (h *Holding) with(o *Owner, owner name.Rel, uid string) *Owner {
 	return o
 }
 
-// expected is the namespace for which base name is reserved, ns itself before
+// reservedFor is the namespace for which base name is reserved, ns itself before
 // others; "" for none.
-func (h *Holding) expected(base name.Rel, ns string) string {
+func (h *Holding) reservedFor(base name.Rel, ns string) string {
 	holder := ""
 	for _, r := range h.Reserved {
 		if r.Admission != AdmittedPlain || Base(r.Owner) != base {
@@ -96,16 +96,16 @@ func (h *Holding) expected(base name.Rel, ns string) string {
 	return holder
 }
 
-// expects reports whether the place of a record of another namespace than ns that
+// reservesForeign reports whether the place of a record of another namespace than ns that
 // may not be cut off is reserved at or below owner (S3.6).
-func (h *Holding) expects(owner name.Rel, ns string) bool {
+func (h *Holding) reservesForeign(owner name.Rel, ns string) bool {
 	return slices.ContainsFunc(h.Reserved, func(r Reservation) bool {
 		return r.Namespace != ns && r.Admission != AdmittedUnderscore && encloses(owner, r.Owner)
 	})
 }
 
-// coming counts the records of ns on their way here, but uid.
-func (h *Holding) coming(ns, uid string) (n int64) {
+// countReserved counts the records of ns on their way here, but uid.
+func (h *Holding) countReserved(ns, uid string) (n int64) {
 	for _, r := range h.Reserved {
 		if r.Namespace == ns && r.UID != uid {
 			n++
@@ -114,8 +114,8 @@ func (h *Holding) coming(ns, uid string) (n int64) {
 	return n
 }
 
-// without is the holding when the item is through.
-func (h *Holding) without(id string) *Holding {
+// withoutReservation is the holding when the item is through.
+func (h *Holding) withoutReservation(id string) *Holding {
 	out := *h
 	out.Reserved = slices.DeleteFunc(slices.Clone(h.Reserved), func(r Reservation) bool { return r.ID == id })
 	if len(out.Reserved) == 0 {
@@ -124,9 +124,9 @@ func (h *Holding) without(id string) *Holding {
 	return &out
 }
 
-// move decides a client's change that takes the record from home to p's zone: what
+// moveRecord decides a client's change that takes the record from home to p's zone: what
 // that zone refuses refuses the change, and nothing is written.
-func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *place) (*Plan, *Refusal) {
+func (d *recordDecision) moveRecord(plan *Plan, home *Zone, homeHolding *Holding, p *place) (*Plan, *Refusal) {
 	ask := &d.ask
 	if len(p.holding.Reserved) >= maxReserved {
 		return nil, forbidden(ReasonMoving, "%d records are on their way to zone %s, and no more can be at a time (S2.6; try again)", len(p.holding.Reserved), p.zone.FQDN())
@@ -137,7 +137,7 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		soon = append(soon, OwnerKey(home.UID, up))
 	}
-	d.all(soon)
+	d.askAll(soon)
 	there, refusal := d.changeZone(&Plan{}, p.zone, p.holding, p, nil)
 	if len(d.needs) > 0 || refusal != nil {
 		return nil, refusal
@@ -156,7 +156,7 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 			r.Admission = m.Admission
 		}
 	}
-	plan.Orphan = p.waiting(ask.After)
+	plan.Orphan = p.waitingFor(ask.After)
 	plan.Orphan.Left = r.Admission
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s, where its place is reserved", p.zone.FQDN())}
 	if plan, refusal = d.leaveHome(plan, home, homeHolding); len(d.needs) > 0 || refusal != nil {
@@ -171,10 +171,10 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	return plan, nil
 }
 
-// arrive ends the move that a plan carries out: the reservation goes with it.
+// endMove ends the move that a plan carries out: the reservation goes with it.
 // workID names the item that tries again what the reserved place kept out, where
 // the record did not take it.
-func (r *reading) arrive(plan *Plan, work *Work, workID string) {
+func (r *reading) endMove(plan *Plan, work *Work, workID string) {
 	to := work.Move.To
 	z, ok := get[Zone](r, ZoneKey(to.Namespace, to.Name))
 	if !ok || z == nil || z.UID != to.UID || z.Pending {
@@ -191,10 +191,10 @@ func (r *reading) arrive(plan *Plan, work *Work, workID string) {
 	}
 	place := h.Reserved[i]
 	if plan.Zone != nil && plan.Zone.Zone.UID == z.UID {
-		h = plan.Zone.Holding.without(work.ID)
+		h = plan.Zone.Holding.withoutReservation(work.ID)
 		plan.Zone.Holding = h
 	} else {
-		h = h.without(work.ID)
+		h = h.withoutReservation(work.ID)
 	}
 	(*keys)(&plan.Writes).put(key, h)
 	at, err := place.Owner.In(z.FQDN())
@@ -225,8 +225,8 @@ func (r *reading) arrive(plan *Plan, work *Work, workID string) {
 // DecideMoved ends a move whose record has gone, or has a place by another write:
 // its reservation goes. workID is as in RecordAsk.
 func DecideMoved(seen *Seen, work *Work, workID string) Outcome {
-	d := new(read(seen))
+	d := new(beginReading(seen))
 	plan := &Plan{}
-	d.arrive(plan, work, workID)
+	d.endMove(plan, work, workID)
 	return d.outcome(plan, nil)
 }

@@ -24,7 +24,7 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, OwnerKey(z.UID, up))
 		}
-		if !d.all(ks) || !ok {
+		if !d.askAll(ks) || !ok {
 			continue
 		}
 		foreign := slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return r.Owner == host && r.Namespace != z.Namespace })
@@ -34,11 +34,11 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 		if foreign {
 			return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
 		}
-		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); h.with(o, host, "").hasType(rdata.CNAME) && !host.IsApex() {
+		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); h.ownerWithReserved(o, host, "").hasType(rdata.CNAME) && !host.IsApex() {
 			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
 		}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); h.with(o, up, "").hasType(rdata.DNAME) {
+			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); h.ownerWithReserved(o, up, "").hasType(rdata.DNAME) {
 				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.5)", host)
 			}
 		}
@@ -68,13 +68,13 @@ func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 			if o, known = get[Owner](&d.reading, OwnerKey(z.UID, s.Owner)); !known {
 				continue
 			}
-			if o = h.with(o, s.Owner, ""); z.typesAt(s.Owner, o.types()) > MaxTypesAtName && z.typesAt(s.Owner, o.types()) > before.typesAt(s.Owner, o.types()) {
+			if o = h.ownerWithReserved(o, s.Owner, ""); z.typesAt(s.Owner, o.types()) > MaxTypesAtName && z.typesAt(s.Owner, o.types()) > before.typesAt(s.Owner, o.types()) {
 				return invalid("spec.nameServers", nil, ReasonLimitExceeded, "%s would have more than %d types with those of records (S5.6)", s.Owner, MaxTypesAtName)
 			}
 		}
 		values := len(s.Data)
 		if o != nil {
-			n, _ := o.distinct(s.Type)
+			n, _ := o.countDistinct(s.Type)
 			values += n
 		}
 		if values > MaxValuesInRRset {
@@ -84,8 +84,8 @@ func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 	return nil
 }
 
-// dead warns of patterns that no name in the zone can match (S4.4).
-func (d *zoneDecision) dead(plan *Plan, z *Zone) {
+// warnOfDeadPatterns warns of patterns that no name in the zone can match (S4.4).
+func (d *zoneDecision) warnOfDeadPatterns(plan *Plan, z *Zone) {
 	for i := range z.Rules {
 		warnDead(plan, z, &z.Rules[i])
 	}

@@ -20,7 +20,7 @@ import (
 // The zero value is ready. Zones are added before their records.
 type Outdated struct {
 	zones map[string]*Zone
-	names map[Key]*crowd
+	names map[Key]*crowdedName
 	found []OutdatedRecord
 }
 
@@ -36,14 +36,14 @@ type OutdatedRecord struct {
 	Stays bool
 }
 
-// crowd is what stands at a name where the number of types, or of values, counts.
-type crowd struct {
+// crowdedName is what stands at a name where the number of types, or of values, counts.
+type crowdedName struct {
 	zone    *Zone
 	owner   name.Rel
-	records []standing
+	records []standingRecord
 }
 
-type standing struct {
+type standingRecord struct {
 	record  Ref
 	created int64
 	t       rdata.Type
@@ -56,7 +56,7 @@ func (o *Outdated) AddZone(z *Zone) {
 		return
 	}
 	if o.zones == nil {
-		o.zones, o.names = map[string]*Zone{}, map[Key]*crowd{}
+		o.zones, o.names = map[string]*Zone{}, map[Key]*crowdedName{}
 	}
 	kept := *z
 	kept.Rules = nil
@@ -102,7 +102,7 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 	if why == nil {
 		why = c.checkSigning()
 	}
-	if why == nil && c.Type.ByNumber() && len(z.grants(fqdn, c.Type, record.Namespace)) == 0 {
+	if why == nil && c.Type.ByNumber() && len(z.findGrants(fqdn, c.Type, record.Namespace)) == 0 {
 		why = z.notDelegated(fqdn, c.Owner, c.Type, record.Namespace)
 	}
 	if why != nil {
@@ -110,14 +110,14 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 		return
 	}
 	single := c.Type.Single() && c.Type != rdata.CNAME && c.Type != rdata.DNAME
-	if !single && !c.Owner.IsApex() && len(z.made(c.Owner)) == 0 { // elsewhere the bound is as it was
+	if !single && !c.Owner.IsApex() && len(z.madeAt(c.Owner)) == 0 { // elsewhere the bound is as it was
 		return
 	}
 	k := OwnerKey(z.UID, c.Owner)
 	if o.names[k] == nil {
-		o.names[k] = &crowd{zone: z, owner: c.Owner}
+		o.names[k] = &crowdedName{zone: z, owner: c.Owner}
 	}
-	s := standing{record: record, created: created, t: c.Type}
+	s := standingRecord{record: record, created: created, t: c.Type}
 	if single {
 		for _, v := range c.Values {
 			s.values = append(s.values, DigestOf(v.Text))
@@ -131,19 +131,19 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 // (S2.7), until the others can stand together.
 func (o *Outdated) Records() []OutdatedRecord {
 	out := slices.Clone(o.found)
-	names := slices.SortedFunc(maps.Values(o.names), func(x, y *crowd) int { return x.owner.Compare(y.owner) })
+	names := slices.SortedFunc(maps.Values(o.names), func(x, y *crowdedName) int { return x.owner.Compare(y.owner) })
 	for _, at := range names {
-		out = at.judge(out)
+		out = at.addConflicts(out)
 	}
 	slices.SortStableFunc(out, func(x, y OutdatedRecord) int { return cmp.Compare(x.Zone.UID, y.Zone.UID) })
 	return out
 }
 
-// judge adds the records that cannot stand together.
-func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
+// addConflicts adds the records that cannot stand together.
+func (at *crowdedName) addConflicts(out []OutdatedRecord) []OutdatedRecord {
 	records := map[rdata.Type]int{}
 	values := map[rdata.Type]map[Digest]int{}
-	count := func(s standing, n int) {
+	count := func(s standingRecord, n int) {
 		if records[s.t] += n; records[s.t] == 0 {
 			delete(records, s.t)
 		}
@@ -171,13 +171,13 @@ func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
 		return out
 	}
 	now := before
-	rank := func(s standing) int { // the zone's own came first
+	rank := func(s standingRecord) int { // the zone's own came first
 		if s.record.Namespace == at.zone.Namespace {
 			return 0
 		}
 		return 1
 	}
-	slices.SortFunc(at.records, func(x, y standing) int {
+	slices.SortFunc(at.records, func(x, y standingRecord) int {
 		return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(y.created, x.created), cmp.Compare(y.record.UID, x.record.UID))
 	})
 	fqdn, _ := at.owner.In(at.zone.FQDN()) // records stand there, so it is short enough

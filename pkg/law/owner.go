@@ -43,18 +43,18 @@ func (o *Owner) clone() *Owner {
 	return &out
 }
 
-func (o *Owner) find(t rdata.Type, d Digest, ttl *uint32) int {
+func (o *Owner) indexOf(t rdata.Type, d Digest, ttl *uint32) int {
 	return slices.IndexFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d && sameTTL(v.TTL, ttl) })
 }
 
-func (o *Owner) has(t rdata.Type, d Digest) bool {
+func (o *Owner) hasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
 // sharesType: others than the contribution, which is counted, have values of its type.
 func (o *Owner) sharesType(c *Contribution) bool {
 	others := o.clone()
-	others.remove(c)
+	others.removeContribution(c)
 	return others.hasType(c.Type)
 }
 
@@ -62,11 +62,11 @@ func (o *Owner) hasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// add counts the values of a contribution; sizes are the wire lengths of its rdata.
-func (o *Owner) add(c *Contribution, sizes []int) {
+// addContribution counts the values of a contribution; sizes are the wire lengths of its rdata.
+func (o *Owner) addContribution(c *Contribution, sizes []int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
-		if j := o.find(c.Type, d, c.TTL); j >= 0 {
+		if j := o.indexOf(c.Type, d, c.TTL); j >= 0 {
 			o.Values[j].Count++
 			continue
 		}
@@ -85,11 +85,11 @@ func compareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// remove takes a contribution out; it reports whether all of it was there.
-func (o *Owner) remove(c *Contribution) bool {
+// removeContribution takes a contribution out; it reports whether all of it was there.
+func (o *Owner) removeContribution(c *Contribution) bool {
 	all := true
 	for _, v := range c.Values {
-		j := o.find(c.Type, DigestOf(v.Text), c.TTL)
+		j := o.indexOf(c.Type, DigestOf(v.Text), c.TTL)
 		if j < 0 {
 			all = false
 			continue
@@ -101,17 +101,17 @@ func (o *Owner) remove(c *Contribution) bool {
 	return all
 }
 
-// ttl of the RRset that records give: the smallest explicit one, or inherited, or both (S5.8, S6.4).
-func (o *Owner) ttl(t rdata.Type) *content.TTL {
+// rrsetTTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.8, S6.4).
+func (o *Owner) rrsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
 	}
 	return ttlOf(o.Values, t)
 }
 
-// defines reports whether the definition has the value, from whatever source.
-func (o *Owner) defines(t rdata.Type, d Digest) bool {
-	return o.has(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
+// definesValue reports whether the definition has the value, from whatever source.
+func (o *Owner) definesValue(t rdata.Type, d Digest) bool {
+	return o.hasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
 // definedTTL is the TTL of the RRset in the definition, from whatever source.
@@ -162,8 +162,8 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// distinct counts the different values of a type.
-func (o *Owner) distinct(t rdata.Type) (values, octets int) {
+// countDistinct counts the different values of a type.
+func (o *Owner) countDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
 		if v.Type != t || values > 0 && v.Digest == last {
@@ -242,8 +242,8 @@ func ownerFact(o *Owner) any {
 	return o
 }
 
-// wild is the namespace whose wildcard right below the owner holds names for it.
-func (o *Owner) wild() string {
+// wildcardNamespace is the namespace whose wildcard right below the owner holds names for it.
+func (o *Owner) wildcardNamespace() string {
 	if o == nil || len(o.Wild) == 0 {
 		return ""
 	}
@@ -256,7 +256,7 @@ func (o *Owner) cutBy(h *Holders, own string) string {
 	if !o.hasType(rdata.NS) {
 		return ""
 	}
-	return alone(h.namespaces(), own)
+	return soleNamespace(h.namespaces(), own)
 }
 
 // CountWild adds n, 1 or -1, to the records of a namespace at the wildcard right below.
@@ -279,9 +279,9 @@ type diff struct {
 	rows           int // growth of the number of rows
 }
 
-// compare adds what differs at one owner for the types and texts of the
+// compareOwner adds what differs at one owner for the types and texts of the
 // contributions that go and come; other values cannot have changed.
-func (d *diff) compare(owner name.Rel, before, after *Owner, gone, come *Contribution) {
+func (d *diff) compareOwner(owner name.Rel, before, after *Owner, gone, come *Contribution) {
 	seen := map[content.Row]bool{}
 	types := map[rdata.Type]bool{}
 	for _, c := range []*Contribution{gone, come} {
@@ -296,7 +296,7 @@ func (d *diff) compare(owner name.Rel, before, after *Owner, gone, come *Contrib
 			}
 			seen[row] = true
 			dg := DigestOf(v.Text)
-			switch was, is := before.defines(c.Type, dg), after.defines(c.Type, dg); {
+			switch was, is := before.definesValue(c.Type, dg), after.definesValue(c.Type, dg); {
 			case was && !is:
 				d.removed = append(d.removed, row)
 				d.rows--
@@ -329,8 +329,8 @@ func (o *Owner) RRsets() int {
 	return len(types)
 }
 
-// rrsets is the growth of the number of RRsets.
-func (d *diff) rrsets() (n int) {
+// rrsetGrowth is the growth of the number of RRsets.
+func (d *diff) rrsetGrowth() (n int) {
 	for _, t := range d.ttls {
 		if t.Before == nil {
 			n++
@@ -344,8 +344,8 @@ func (d *diff) rrsets() (n int) {
 
 func (d *diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// apply is the content state after the changes (S6.4).
-func (d *diff) apply(state sethash.State) (sethash.State, error) {
+// applyTo returns the content state after the changes (S6.4).
+func (d *diff) applyTo(state sethash.State) (sethash.State, error) {
 	return StateAfter(state, d.removed, d.added, d.ttls)
 }
 

@@ -27,7 +27,7 @@ const nobody = "-"
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
 func DecideParent(seen *Seen, ask ParentAsk) Outcome {
-	d := new(read(seen))
+	d := new(beginReading(seen))
 	plan := decideParent(d, ask)
 	return d.outcome(plan, nil)
 }
@@ -46,10 +46,10 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		return nil
 	}
 	h := *holding
-	x.into(&h)
+	x.noteIn(&h)
 	if h.Follows != "" && h.Follows != nobody && (x.parent == nil || h.Follows != x.parent.UID) {
 		// What it followed may stand again, with the same uid, under another name.
-		last, known := d.went(z.View, z.FQDN(), x.parent, h.Follows)
+		last, known := d.findGone(z.View, z.FQDN(), x.parent, h.Follows)
 		if !known {
 			return nil
 		}
@@ -96,8 +96,8 @@ type parentage struct {
 	cond      *Condition
 }
 
-// into notes it in the holding of the zone.
-func (x *parentage) into(h *Holding) {
+// noteIn notes it in the holding of the zone.
+func (x *parentage) noteIn(h *Holding) {
 	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage, h.Enclosed = nil, x.cut, x.withdrawn, x.lineage, x.enclosed
 	if x.delegates {
 		h.Parent = &x.parent.Ref
@@ -113,7 +113,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	if !ok {
 		return standalone, true
 	}
-	_, above, known := r.longest(view, up)
+	_, above, known := r.findEnclosing(view, up)
 	if !known {
 		return nil, false
 	}
@@ -137,12 +137,12 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return nil, false
 	}
 	if !x.delegates {
 		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-		return x, r.undelegated(x, view, fqdn, ns, has, root, now)
+		return x, r.findWithdrawal(x, view, fqdn, ns, has, root, now)
 	}
 	by := rdata.NS
 	for _, k := range ks {
@@ -171,14 +171,14 @@ func (h *Holding) delegatedBy() string {
 	return ""
 }
 
-// went is what is left of the zone with that uid, if it stood between fqdn and the zone
+// findGone returns what is left of the zone with that uid, if it stood between fqdn and the zone
 // that encloses it now, nil for none.
-func (r *reading) went(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
+func (r *reading) findGone(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
 	var between []Key
 	for up, ok := fqdn.Parent(); ok && (enclosing == nil || up != enclosing.FQDN()); up, ok = up.Parent() {
 		between = append(between, Key{Kind: KindLastSerial, View: view, Name: up})
 	}
-	if !r.all(between) {
+	if !r.askAll(between) {
 		return nil, false
 	}
 	for _, k := range between {

@@ -15,8 +15,8 @@ type reading struct {
 	needs []Key
 }
 
-// read begins a decision: nothing is used yet.
-func read(seen *Seen) reading {
+// beginReading begins a decision: nothing is used yet.
+func beginReading(seen *Seen) reading {
 	for i := range seen.facts {
 		seen.facts[i].used, seen.facts[i].guarded = false, false
 	}
@@ -25,7 +25,7 @@ func read(seen *Seen) reading {
 
 // get returns the fact of a key, nil when there is nothing; false: not known yet.
 func get[T any](r *reading, k Key) (*T, bool) {
-	f := r.seen.look(k)
+	f := r.seen.lookUp(k)
 	if f == nil {
 		r.needs = append(r.needs, k)
 		return nil, false
@@ -35,12 +35,12 @@ func get[T any](r *reading, k Key) (*T, bool) {
 	return t, true
 }
 
-// glance is get for what stands in a zone that loses names to the zone of the decision (S2.7).
+// getUnguarded is get for what stands in a zone that loses names to the zone of the decision (S2.7).
 // It needs no guard of its own: while the mark of the cascade stands, which is in the holding,
 // the losing zone takes in nothing at those names, and what leaves it arrives, or is in the
 // gaining zone. So a deep name takes no compare for each of its labels and cascades.
-func glance[T any](r *reading, k Key) (*T, bool) {
-	f := r.seen.look(k)
+func getUnguarded[T any](r *reading, k Key) (*T, bool) {
+	f := r.seen.lookUp(k)
 	if f == nil {
 		r.needs = append(r.needs, k)
 		return nil, false
@@ -50,11 +50,11 @@ func glance[T any](r *reading, k Key) (*T, bool) {
 	return t, true
 }
 
-// all asks for several facts at once, so that they are fetched in one trip.
-func (r *reading) all(keys []Key) bool {
+// askAll asks for several facts at once, so that they are fetched in one trip.
+func (r *reading) askAll(keys []Key) bool {
 	known := true
 	for _, k := range keys {
-		if r.seen.look(k) == nil {
+		if r.seen.lookUp(k) == nil {
 			if r.needs == nil {
 				r.needs = make([]Key, 0, len(keys))
 			}
@@ -76,8 +76,8 @@ func (r *reading) outcome(plan *Plan, refusal *Refusal) Outcome {
 	return Outcome{Plan: plan}
 }
 
-// stale makes the caller read every fact again at one moment.
-func (r *reading) stale() {
+// readAnew makes the caller read every fact again at one moment.
+func (r *reading) readAnew() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
@@ -87,7 +87,7 @@ func (r *reading) stale() {
 func (r *reading) holdingOf(z *Zone) (*Holding, bool) {
 	h, ok := get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if ok && (h == nil || h.UID != z.UID) { // the name and the object are of two moments
-		r.stale()
+		r.readAnew()
 		return nil, false
 	}
 	return h, ok
@@ -97,19 +97,19 @@ func (r *reading) holdingOf(z *Zone) (*Holding, bool) {
 func (r *reading) zoneOf(h *Holding) (*Zone, bool) {
 	z, ok := get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if ok && (z == nil || z.UID != h.UID || z.Pending) { // the name and the object are of two moments
-		r.stale()
+		r.readAnew()
 		return nil, false
 	}
 	return z, ok
 }
 
-// longest finds the longest name at or above n that a zone of the view holds (S2.1).
-func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) {
+// findEnclosing finds the longest name at or above n that a zone of the view holds (S2.1).
+func (r *reading) findEnclosing(view string, n name.Name) (name.Name, *Holding, bool) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		ks = append(ks, HoldingKey(view, at))
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return name.Name{}, nil, false
 	}
 	for _, k := range ks {
@@ -120,11 +120,11 @@ func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) 
 	return name.Name{}, nil, true
 }
 
-// cycle reports whether following zoneRefs from a pending zone leads to self
+// leadsBack reports whether following zoneRefs from a pending zone leads to self
 // (S1.5), as far as the zones are known to the namespace of self: others are to it
 // as if there were none (S1.7), and zones that wait for each other do no harm. known
 // false: facts are needed.
-func (r *reading) cycle(z *Zone, self Ref) (cycle, known bool) {
+func (r *reading) leadsBack(z *Zone, self Ref) (cycle, known bool) {
 	seen := []Ref{}
 	for z != nil && z.Pending && z.knownTo(self.Namespace) && z.ZoneRef != nil {
 		at := Ref{Namespace: z.ZoneRef.Namespace, Name: z.ZoneRef.Name}

@@ -76,13 +76,13 @@ type RecordAsk struct {
 
 // DecideRecord decides a write of one record (S1–S5).
 func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
-	d := &recordDecision{reading: read(seen), ask: ask}
-	plan, refusal := d.decide()
+	d := &recordDecision{reading: beginReading(seen), ask: ask}
+	plan, refusal := d.decideRecord()
 	if ask.Move != nil && plan != nil && len(d.needs) == 0 {
-		d.arrive(plan, ask.Move, ask.WorkID)
+		d.endMove(plan, ask.Move, ask.WorkID)
 	}
 	if plan != nil && plan.Zone != nil {
-		plan.Zone.Zone = plan.Zone.Zone.plain()
+		plan.Zone.Zone = plan.Zone.Zone.withoutGiven()
 	}
 	return d.outcome(plan, refusal)
 }
@@ -110,7 +110,7 @@ type place struct {
 	reason, message string
 }
 
-func (p *place) waiting(r *Record) *Waiting {
+func (p *place) waitingFor(r *Record) *Waiting {
 	return &Waiting{View: p.view, FQDN: p.fqdn, Zone: r.ZoneRef}
 }
 
@@ -134,7 +134,7 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 			return p, nil
 		}
 	}
-	at, holding, known := d.longest(p.view, start)
+	at, holding, known := d.findEnclosing(p.view, start)
 	if !known {
 		return nil, nil
 	}
@@ -153,7 +153,7 @@ func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
 	given, known := d.ruledFor(z, r.Namespace)
 	if known {
-		given, known = d.listing(given, holding, Base(p.owner), speaksBelow(p.owner, r.Type))
+		given, known = d.listedFor(given, holding, Base(p.owner), speaksBelow(p.owner, r.Type))
 	}
 	if !known {
 		return nil, nil
@@ -176,7 +176,7 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 	z, known := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
 	knows := false
 	if known && z != nil && !z.Pending {
-		knows, known = d.knows(z, r.Namespace)
+		knows, known = d.zoneKnownTo(z, r.Namespace)
 	}
 	switch {
 	case !known:
@@ -186,7 +186,7 @@ func (d *recordDecision) resolveName(p *place, r *Record) (target *Zone, known b
 			p.fqdn, _ = name.Parse(r.DomainName)
 		}
 		p.reason = ReasonZoneNotFound
-		p.message = absent(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
+		p.message = absentMessage(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
 		return nil, true, nil
 	case r.View != "" && r.View != z.View:
 		return nil, true, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
@@ -218,7 +218,7 @@ func inView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-func (d *recordDecision) decide() (*Plan, *Refusal) {
+func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 	ask := &d.ask
 	plan := &Plan{OrphanBefore: ask.Waits}
 	home, homeHolding, known := d.findHome()
@@ -239,14 +239,14 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 		if !ask.Cascade {
 			return nil, refusal
 		}
-		return d.lose(plan, home, homeHolding, p, refusal, marks{})
+		return d.leaveUnadopted(plan, home, homeHolding, p, refusal, marks{})
 	}
 	if p.zone != nil && ask.After.Terminating && ask.Move == nil && (home == nil || home.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
 		p.reason, p.message = ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.8)"
 	}
 	if p.zone == nil {
-		plan.Orphan = p.waiting(ask.After)
+		plan.Orphan = p.waitingFor(ask.After)
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: p.message}
 		if !ask.Cascade {
 			plan.Warnings = append(plan.Warnings, p.message)
@@ -255,14 +255,14 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 	}
 	if home != nil && home.UID != p.zone.UID {
 		if !ask.Cascade {
-			return d.move(plan, home, homeHolding, p)
+			return d.moveRecord(plan, home, homeHolding, p)
 		}
 		// I1: one zone a transaction. It leaves now and is taken in by the next step.
 		was, ok := get[Member](&d.reading, MemberKey(home.UID, ask.Before.Owner, ask.Namespace, ask.Name))
 		if !ok {
 			return nil, nil
 		}
-		plan.Orphan = p.waiting(ask.After)
+		plan.Orphan = p.waitingFor(ask.After)
 		if was != nil {
 			plan.Orphan.Left = was.Admission
 		}
@@ -291,7 +291,7 @@ func (d *recordDecision) findHome() (home *Zone, holding *Holding, known bool) {
 		before := *b
 		var ok bool
 		if before.Owner, ok = b.FQDN.Rel(z.FQDN()); !ok {
-			d.stale()
+			d.readAnew()
 			return nil, nil, false
 		}
 		d.ask.Before = &before
@@ -318,10 +318,10 @@ func (a *RecordAsk) stoodAt() (n name.Name) {
 	return n
 }
 
-// lose makes the record stand unadopted because of a refusal met by a cascade.
+// leaveUnadopted makes the record stand unadopted because of a refusal met by a cascade.
 // mark are the keys of what stood in its way: the write that removes that finds
 // the mark there and owes the record another decision (S2.7).
-func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
+func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
 	r := d.ask.After
 	if p == nil {
 		p = &place{view: r.View}
@@ -334,16 +334,16 @@ func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *p
 			}
 		}
 	}
-	plan.Orphan = p.waiting(r)
+	plan.Orphan = p.waitingFor(r)
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
 	if home != nil {
 		plan, refusal := d.leaveHome(plan, home, homeHolding)
 		if plan != nil {
-			d.mark(plan, homeHolding, mark)
+			d.leaveMarks(plan, homeHolding, mark)
 		}
 		return plan, refusal
 	}
-	if len(mark.keys) > 0 && d.mark(plan, p.holding, mark) {
+	if len(mark.keys) > 0 && d.leaveMarks(plan, p.holding, mark) {
 		// The mark is a key of the zone, and every key of a zone changes with the zone (I5).
 		plan.Zone = &ZoneChange{Zone: p.zone, Holding: p.holding}
 	}
@@ -366,7 +366,7 @@ func (k *keys) put(key Key, v any) {
 	*k = append(*k, Write{Key: key, Value: v})
 }
 
-// stepOf is the number of the step that a change of z belongs to: the next one, or that of the writes since set.
+// stepOf returns the number of the step that a change of z belongs to: the next one, or that of the writes since set.
 func stepOf(z, set *Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N
@@ -374,10 +374,10 @@ func stepOf(z, set *Zone) uint64 {
 	return z.N + 1
 }
 
-// advance fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same step,
+// advanceZone fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same step,
 // since set, have taken the serial, it is theirs, and the step says what this write adds to them.
-func advance(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
-	state, err := df.apply(sethash.State(z.State))
+func advanceZone(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
+	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {
 		return &Refusal{Kind: Invalid, Field: "status.contentState", Reason: ReasonInvalid, Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
 	}
@@ -394,7 +394,7 @@ func advance(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *
 		change.Holding = &h
 	}
 	after := *z
-	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+df.rows, z.RRsets+df.rrsets(), n
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+df.rows, z.RRsets+df.rrsetGrowth(), n
 	change.Zone = &after
 	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
 	return nil

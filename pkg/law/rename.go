@@ -11,19 +11,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// rename moves a zone to another name in one step, and marks those that follow it,
+// renameZone moves a zone to another name in one step, and marks those that follow it,
 // which a cascade renames (S6.8).
-func (d *zoneDecision) rename(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
+func (d *zoneDecision) renameZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	before := d.ask.Before
 	old := before.FQDN()
 	holding, ok := d.holdingOf(before)
-	last, from, ok1 := d.last(s.view, s.fqdn, nil)
-	at, above, ok2 := d.above(before.View, old)
-	soon := d.all([]Key{{Kind: KindZonesBelow, View: before.View, Name: old}, {Kind: KindZonesBelow, View: before.View, Name: s.fqdn}, {Kind: KindRoster, Zone: before.UID}})
+	last, from, ok1 := d.findLastSerial(s.view, s.fqdn, nil)
+	at, above, ok2 := d.findAbove(before.View, old)
+	soon := d.askAll([]Key{{Kind: KindZonesBelow, View: before.View, Name: old}, {Kind: KindZonesBelow, View: before.View, Name: s.fqdn}, {Kind: KindRoster, Zone: before.UID}})
 	if !ok || !ok1 || !ok2 || !soon {
 		return nil, nil
 	}
-	chain, known, refusal := d.takesAlong(before, holding, s.fqdn)
+	chain, known, refusal := d.checkFollowers(before, holding, s.fqdn)
 	if !known || refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
@@ -34,7 +34,7 @@ func (d *zoneDecision) rename(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	if len(d.needs) > 0 || refusal != nil {
 		return nil, refusal
 	}
-	z := d.zone(s)
+	z := d.wantedZone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
 	if from != 0 && from.Ahead(z.Serial) {
 		z.Serial = from
@@ -48,8 +48,8 @@ func (d *zoneDecision) rename(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	for i := range h.Works {
 		h.Works[i].Becomes = name.Name{} // of a rename before this one, which took nobody along
 	}
-	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.delegated(&h, s, cut)}
-	if !d.publish(plan, change, before) {
+	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.setParent(&h, s, cut)}
+	if !d.publishDeletions(plan, change, before) {
 		return nil, nil
 	}
 	scans := []Scan{
@@ -58,22 +58,22 @@ func (d *zoneDecision) rename(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, before)
-	d.dead(plan, z)
-	recount(plan, before.View, at, above)
-	d.resettle(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn))
-	d.take(plan, change, chain)
+	d.warnOfDeadPatterns(plan, z)
+	recountParent(plan, before.View, at, above)
+	d.oweNewName(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn))
+	d.markFollowers(plan, change, chain)
 	header := before.Header
 	if r := d.advanceHeader(change, z, &header); r != nil {
 		return nil, r
 	}
 	change.Step.From = before.Serial // also where the new name's last serial is ahead of it
-	return d.finish(plan, change)
+	return d.finishPlan(plan, change)
 }
 
-// resettle is what a zone owes that stands at s from now on and stood at another
+// oweNewName plans what a zone owes that stands at s from now on and stood at another
 // name before: its parents count it anew, what is there and what it kept out where
 // it was is decided anew, and both names remember their serials (S6.5).
-func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *zonePlace, holding *Holding, before *Zone, scans []Scan, above *Holding, last *LastSerial, reason string) {
+func (d *zoneDecision) oweNewName(plan *Plan, change *ZoneChange, s *zonePlace, holding *Holding, before *Zone, scans []Scan, above *Holding, last *LastSerial, reason string) {
 	z, old := change.Zone, before.FQDN()
 	var losing string
 	var losingFQDN name.Name
@@ -84,7 +84,7 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *zonePlace, ho
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
-		recount(plan, s.view, losingFQDN, s.parentHolding)
+		recountParent(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	if p := change.Holding.Parent; p != nil && (holding.Parent == nil || holding.Parent.UID != p.UID) {
 		plan.Debts = append(plan.Debts, Debt{Parent: *p, Child: z.Ref, View: s.view, FQDN: s.fqdn})
@@ -92,11 +92,11 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *zonePlace, ho
 	scans = append(scans,
 		Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
 		Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
-	scans = append(scans, d.unspoken(s.view, s.fqdn, s.parentHolding)...)
-	scans = append(scans, d.unspoken(before.View, old, above)...)
-	scans = append(scans, vacated(before.View, old, above)...)
-	d.owe(plan, change, reason, s, losing, losingFQDN, append(scans, d.awaited(before.View, old)...))
-	d.inherit(plan, change, s, last)
+	scans = append(scans, d.scansOfSpeaking(s.view, s.fqdn, s.parentHolding)...)
+	scans = append(scans, d.scansOfSpeaking(before.View, old, above)...)
+	scans = append(scans, scansOfVacated(before.View, old, above)...)
+	d.oweWork(plan, change, reason, s, losing, losingFQDN, append(scans, d.scansOfAwaited(before.View, old)...))
+	d.inheritHolders(plan, change, s, last)
 	if last != nil {
 		plan.Writes = append(plan.Writes, Write{Key: Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn}})
 	}
@@ -105,21 +105,21 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *zonePlace, ho
 		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: Remember(before)})
 }
 
-// remove frees the name and leaves the records to the cascade (S8.1, S8.2).
-func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
+// removeZone frees the name and leaves the records to the cascade (S8.1, S8.2).
+func (d *zoneDecision) removeZone(plan *Plan) (*Plan, *Refusal) {
 	z := d.ask.Before
 	holding, ok := d.holdingOf(z)
 	if !ok {
 		return nil, nil
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
-	return d.vacate(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), maxRemovals)
+	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), maxRemovals)
 }
 
-// vacate frees the name of a zone that stands no longer, and owes the release of what
+// vacateName frees the name of a zone that stands no longer, and owes the release of what
 // it had. most is how many such cascades of its namespace may stand against the zone that
 // gains its name. nil: facts are needed.
-func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string, most int) (*Plan, *Refusal) {
+func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, most int) (*Plan, *Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
@@ -134,15 +134,15 @@ func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string, most 
 	if holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
-	at, gaining, known := d.above(z.View, z.FQDN())
+	at, gaining, known := d.findAbove(z.View, z.FQDN())
 	if !known {
 		return nil, nil
 	}
-	plan.Work.Scans = append(plan.Work.Scans, vacated(z.View, z.FQDN(), gaining)...)
-	plan.Work.Scans = append(plan.Work.Scans, d.awaited(z.View, z.FQDN())...)
-	plan.Work.Scans = append(plan.Work.Scans, d.unspoken(z.View, z.FQDN(), gaining)...)
-	recount(plan, z.View, at, gaining)
-	if gaining != nil && gaining.standing(by) >= most {
+	plan.Work.Scans = append(plan.Work.Scans, scansOfVacated(z.View, z.FQDN(), gaining)...)
+	plan.Work.Scans = append(plan.Work.Scans, d.scansOfAwaited(z.View, z.FQDN())...)
+	plan.Work.Scans = append(plan.Work.Scans, d.scansOfSpeaking(z.View, z.FQDN(), gaining)...)
+	recountParent(plan, z.View, at, gaining)
+	if gaining != nil && gaining.countWorks(by) >= most {
 		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", most, by, at)}
 	}
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
@@ -153,29 +153,29 @@ func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string, most 
 	return plan, nil
 }
 
-// recount makes the zone held by h, which loses or gains a piece to a zone below
+// recountParent makes the zone held by h, which loses or gains a piece to a zone below
 // it, matter to its parent: the address of a name server of h may be another's to
 // give now, or its own again (S6.1).
-func recount(plan *Plan, view string, fqdn name.Name, h *Holding) {
+func recountParent(plan *Plan, view string, fqdn name.Name, h *Holding) {
 	if h != nil && h.Parent != nil && !h.ExternalCut {
 		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: h.Ref, View: view, FQDN: fqdn})
 	}
 }
 
-// above finds the longest zone strictly above a name.
-func (d *zoneDecision) above(view string, n name.Name) (name.Name, *Holding, bool) {
+// findAbove finds the longest zone strictly above a name.
+func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *Holding, bool) {
 	up, ok := n.Parent()
 	if !ok {
 		return name.Name{}, nil, true
 	}
-	return d.longest(view, up)
+	return d.findEnclosing(view, up)
 }
 
-// awaited are the scans for zones that lost because of one at fqdn, or of what it
+// scansOfAwaited are the scans for zones that lost because of one at fqdn, or of what it
 // holds, wherever above it they are to stand (S2.7).
-func (d *zoneDecision) awaited(view string, fqdn name.Name) (scans []Scan) {
+func (d *zoneDecision) scansOfAwaited(view string, fqdn name.Name) (scans []Scan) {
 	for n := fqdn; ; {
-		at, h, known := d.above(view, n)
+		at, h, known := d.findAbove(view, n)
 		if !known || h == nil {
 			return scans
 		}
@@ -187,14 +187,14 @@ func (d *zoneDecision) awaited(view string, fqdn name.Name) (scans []Scan) {
 	}
 }
 
-// unspoken are the scans for what waits in the zone that encloses fqdn since it would be
+// scansOfSpeaking are the scans for what waits in the zone that encloses fqdn since it would be
 // taken for a zone below: at fqdn one came, or went, and those below it are another's to
 // look after now (S4.7). The marks stay: they are that zone's keys (I1).
-func (d *zoneDecision) unspoken(view string, fqdn name.Name, enclosing *Holding) (scans []Scan) {
+func (d *zoneDecision) scansOfSpeaking(view string, fqdn name.Name, enclosing *Holding) (scans []Scan) {
 	if enclosing == nil {
 		return nil
 	}
-	at, above, known := d.above(view, fqdn)
+	at, above, known := d.findAbove(view, fqdn)
 	if !known || above == nil || above.UID != enclosing.UID {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (d *zoneDecision) unspoken(view string, fqdn name.Name, enclosing *Holding)
 	for up, ok := rel.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(above.UID, up))
 	}
-	if !d.all(ks) {
+	if !d.askAll(ks) {
 		return nil
 	}
 	for _, k := range ks {
@@ -215,11 +215,11 @@ func (d *zoneDecision) unspoken(view string, fqdn name.Name, enclosing *Holding)
 	return scans
 }
 
-// vacated are the scans for what a zone kept out under a name it leaves: what
+// scansOfVacated are the scans for what a zone kept out under a name it leaves: what
 // waits there, pinned to a shorter zone or refused by this one (S2.5, S2.7);
 // zones below (S3.3); a DNAME that waits above; and pending zones that want the
 // name from the zone that encloses it now.
-func vacated(view string, fqdn name.Name, gaining *Holding) []Scan {
+func scansOfVacated(view string, fqdn name.Name, gaining *Holding) []Scan {
 	scans := []Scan{{Kind: ScanZones, View: view, Name: fqdn}, {Kind: ScanWaiting, View: view, Name: fqdn}}
 	for up, ok := fqdn.Parent(); ok; up, ok = up.Parent() {
 		scans = append(scans, Scan{Kind: ScanWaiting, View: view, Name: up, Exact: true})

@@ -36,7 +36,7 @@ type RecordRule struct {
 // everybody: no server's validation stands between their octets and the next server that learns the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME, rdata.ZONEMD}
 
-func (r *Rule) covers(namespace string) bool {
+func (r *Rule) coversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
@@ -48,23 +48,23 @@ func (z *Zone) knownTo(namespace string) bool {
 		return true
 	}
 	for _, rules := range z.rules() {
-		if slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Records)+len(r.Zones) > 0 && r.covers(namespace) }) {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Records)+len(r.Zones) > 0 && r.coversNamespace(namespace) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// absent says of a zoneRef that it leads to no zone, in the same words whether there
+// absentMessage says of a zoneRef that it leads to no zone, in the same words whether there
 // is none or it is not known to the namespace (S2.3).
-func absent(target *Ref, namespace string) string {
+func absentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
 	}
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// changedRules are the namespaces of the rules that came, went or changed: what is not theirs is decided as before
+// changedRules returns the namespaces of the rules that came, went or changed: what is not theirs is decided as before
 // (S2.5). None: every namespace's, since the limit changed, or a rule for any namespace, or one with shared: true,
 // which gives names to the zone's own namespace (S4.6). changed false: nothing did, but maybe their order.
 func changedRules(before, after *Zone) (namespaces []string, changed bool) {
@@ -119,14 +119,14 @@ type grant struct {
 	single     bool // is for this one namespace
 }
 
-// grants lists the rules of the zone that allow the record at all, S4.1–S4.4.
-func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
+// findGrants lists the rules of the zone that allow the record at all, S4.1–S4.4.
+func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 	var out []grant
 	own := namespace == z.Namespace
 	for _, rules := range z.rules() {
 		for i := range rules {
 			r := &rules[i]
-			if !r.covers(namespace) {
+			if !r.coversNamespace(namespace) {
 				continue
 			}
 			for j := range r.Records {
@@ -159,8 +159,8 @@ func (z *Zone) listsShared(owner name.Rel) bool {
 	})
 }
 
-// listed are the names that rules with shared: true list literally (S4.6).
-func (z *Zone) listed() []name.Rel {
+// listSharedNames returns the names that rules with shared: true list literally (S4.6).
+func (z *Zone) listSharedNames() []name.Rel {
 	var out []name.Rel
 	if z.given != nil {
 		out = slices.Clone(z.given.listed)
@@ -199,7 +199,7 @@ func (z *Zone) namesUnderscoreZone(n name.Name, namespace string) bool {
 
 func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
 	for _, rules := range z.rules() {
-		if slices.ContainsFunc(rules, func(r Rule) bool { return r.covers(namespace) && slices.ContainsFunc(r.Zones, matches) }) {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return r.coversNamespace(namespace) && slices.ContainsFunc(r.Zones, matches) }) {
 			return true
 		}
 	}
@@ -252,10 +252,10 @@ type admitted struct {
 	meant bool
 }
 
-// admit decides whether a namespace may put a record at a name (S4.5–S4.7); c says
+// admitRecord decides whether a namespace may put a record at a name (S4.5–S4.7); c says
 // which namespace the base name belongs to.
-func (z *Zone) admit(n name.Name, owner name.Rel, t rdata.Type, namespace string, c claim) (admitted, *Refusal) {
-	grants := z.grants(n, t, namespace)
+func (z *Zone) admitRecord(n name.Name, owner name.Rel, t rdata.Type, namespace string, c claim) (admitted, *Refusal) {
+	grants := z.findGrants(n, t, namespace)
 	if len(grants) == 0 {
 		return admitted{}, z.notDelegated(n, owner, t, namespace)
 	}

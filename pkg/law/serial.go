@@ -15,10 +15,10 @@ func Remember(z *Zone) *LastSerial {
 	return &LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// last is the last serial of a name: under any zone, remembered, or else the floor of a
+// findLastSerial returns the last serial of a name: under any zone, remembered, or else the floor of a
 // restored store, which knows nothing of zones that its backup has not. There a zone
 // that began at its minimumSerial may have begun there before. 0: there is none.
-func (d *zoneDecision) last(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial, known bool) {
+func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial, known bool) {
 	last, ok := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: view, Name: fqdn})
 	floor, ok1 := get[LastSerial](&d.reading, Key{Kind: KindFloor})
 	switch {

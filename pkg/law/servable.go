@@ -45,7 +45,7 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 		}
 		for _, v := range c.Values {
 			at, had := slices.BinarySearch(out.ApexNS, v.Text)
-			switch has := after.has(v.Type, DigestOf(v.Text)); {
+			switch has := after.hasValue(v.Type, DigestOf(v.Text)); {
 			case v.Type != rdata.NS || had == has:
 			case has:
 				out.ApexNS = slices.Insert(slices.Clone(out.ApexNS), at, v.Text)
@@ -79,7 +79,7 @@ func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
 	if change.Holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
-	c, known := servable(&x.reading, z, change.Holding, x.owners)
+	c, known := judgeServable(&x.reading, z, change.Holding, x.owners)
 	change.Servable = c
 	return known
 }
@@ -115,8 +115,8 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// servable is the Servable condition of a zone of which a write changes owners. false: facts are needed.
-func servable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition, bool) {
+// judgeServable returns the Servable condition of a zone of which a write changes owners. false: facts are needed.
+func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition, bool) {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}, true
 	}
@@ -132,7 +132,7 @@ func servable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition,
 			}
 		}
 	}
-	if !r.all(ks) {
+	if !r.askAll(ks) {
 		return nil, false
 	}
 	stands := func(at name.Rel) *Owner {
@@ -157,13 +157,13 @@ func servable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition,
 		if o.hasType(rdata.CNAME) {
 			return &Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a CNAME (RFC 2181 §10.3): give it addresses instead", host)}, true
 		}
-		made := slices.ContainsFunc(z.made(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
+		made := slices.ContainsFunc(z.madeAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
 		if !made && !o.hasType(rdata.A) && !o.hasType(rdata.AAAA) {
 			missing = append(missing, host.String())
 		}
 	}
 	if len(missing) > 0 {
-		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone, or in a delegated child zone: " + some(missing)}, true
+		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone, or in a delegated child zone: " + listSome(missing)}, true
 	}
 	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
 }
@@ -171,8 +171,8 @@ func servable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condition,
 // maxListed is how many octets of names a condition lists: a zone has more of them than it should grow by (S6.7).
 const maxListed = 200
 
-// some are the first of names, one at least, and how many there are beside them.
-func some(names []string) string {
+// listSome returns the first of names, one at least, and how many there are beside them.
+func listSome(names []string) string {
 	n, octets := 1, len(names[0])
 	for n < len(names) && octets+len(names[n]) <= maxListed {
 		octets += len(names[n])

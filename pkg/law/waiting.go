@@ -13,8 +13,8 @@ import (
 // of them whatever goes may be what stood in the way.
 const maxAwaited = 16
 
-// awaiting is the holding with the mark of a zone that lost at owner.
-func (h *Holding) awaiting(owner name.Rel) *Holding {
+// withAwaiting is the holding with the mark of a zone that lost at owner.
+func (h *Holding) withAwaiting(owner name.Rel) *Holding {
 	if slices.Contains(h.Awaited, owner) || slices.Contains(h.Awaited, name.Apex) {
 		return h
 	}
@@ -67,7 +67,7 @@ type marks struct {
 	cut name.Rel
 }
 
-// mark notes at each key that a record waits for something there to go (S2.7), and
+// leaveMarks notes at each key that a record waits for something there to go (S2.7), and
 // reports whether any was. A key the plan writes already is written with the mark.
 //
 // A mark counts in no budget (S9.1), and it stays when the record that left it goes. So a
@@ -75,7 +75,7 @@ type marks struct {
 // way. A record there takes it away when it goes. What a rule, the zone's own hosts or the
 // record itself is refused for needs none: nothing looks at a mark there. NS records that
 // nobody holds take the mark of what waits below them away, too.
-func (d *recordDecision) mark(plan *Plan, h *Holding, m marks) (marked bool) {
+func (d *recordDecision) leaveMarks(plan *Plan, h *Holding, m marks) (marked bool) {
 	for _, k := range m.keys {
 		i := slices.IndexFunc(plan.Writes, func(x Write) bool { return x.Key == k })
 		var value any
@@ -124,9 +124,9 @@ func (d *recordDecision) mark(plan *Plan, h *Holding, m marks) (marked bool) {
 	return marked
 }
 
-// freed reports whether a value that stood at an owner is gone, so that what
+// freesValue reports whether a value that stood at an owner is gone, so that what
 // waited there may fit now. How many objects give a value does not matter, and
 // neither does its TTL.
-func freed(before, after *Owner) bool {
-	return slices.ContainsFunc(before.Values, func(v OwnerValue) bool { return !after.has(v.Type, v.Digest) })
+func freesValue(before, after *Owner) bool {
+	return slices.ContainsFunc(before.Values, func(v OwnerValue) bool { return !after.hasValue(v.Type, v.Digest) })
 }

@@ -11,7 +11,7 @@ import (
 // DecideThrough takes the mark of a finished cascade from one zone it touched
 // (S7.2). Plan.Zone is nil when the zone is gone or not marked.
 func DecideThrough(seen *Seen, place Place, id string) Outcome {
-	d := new(read(seen))
+	d := new(beginReading(seen))
 	plan := &Plan{}
 	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
 	if !ok {
@@ -27,7 +27,7 @@ func DecideThrough(seen *Seen, place Place, id string) Outcome {
 	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
 		return Outcome{Plan: plan}
 	}
-	if w := h.moving(); w != nil && w.ID == id && len(w.Coming) > 0 {
+	if w := h.renameWork(); w != nil && w.ID == id && len(w.Coming) > 0 {
 		// Zones that wait were kept from the names of those to come, not all of which may have come (S2.7, S6.8).
 		plan.Work = &Work{ID: id + "-after", Reason: fmt.Sprintf("the zones that follow zone %s are renamed", z.FQDN()), View: z.View, By: z.Namespace, Since: w.Since,
 			Scans: []Scan{pendingBelow(z.Ref, z.View, z.FQDN())}, Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}}
@@ -45,10 +45,10 @@ const (
 	waiver          = 3600
 )
 
-// waived reports whether the cascades of other namespaces do not unsettle the zone at
+// isWaived reports whether the cascades of other namespaces do not unsettle the zone at
 // now. A mark further ahead than one is made is of a clock that was ahead, and counts
 // for nothing: no moment's fault lasts longer than what it is about.
-func (h *Holding) waived(now int64) bool { return now < h.Waived && h.Waived <= now+waiver }
+func (h *Holding) isWaived(now int64) bool { return now < h.Waived && h.Waived <= now+waiver }
 
 // OverdueAt reports whether the cascades that stand against a zone have taken so
 // long that it is delivered as it is.
@@ -60,7 +60,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 	switch {
 	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
 		patience = patienceOwn
-	case h.waived(now):
+	case h.isWaived(now):
 		patience = 0
 	}
 	since := now - h.Unsettled
@@ -69,7 +69,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 
 // DecideOverdue lets a zone be delivered although cascades stand against it.
 func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
-	d := new(read(seen))
+	d := new(beginReading(seen))
 	plan := &Plan{}
 	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
 	if !ok {
@@ -87,7 +87,7 @@ func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
 	}
 	after := *h
 	after.Overdue = true
-	if !h.waived(now) {
+	if !h.isWaived(now) {
 		after.Waived = now + waiver
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &after}

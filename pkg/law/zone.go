@@ -64,8 +64,8 @@ type ZoneAsk struct {
 
 // DecideZone decides a write of one zone (S3, S6, S8).
 func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
-	d := &zoneDecision{reading: read(seen), ask: ask}
-	plan, refusal := d.decide()
+	d := &zoneDecision{reading: beginReading(seen), ask: ask}
+	plan, refusal := d.decideZone()
 	return d.outcome(plan, refusal)
 }
 
@@ -90,14 +90,14 @@ type zonePlace struct {
 	along []string
 }
 
-func (d *zoneDecision) decide() (*Plan, *Refusal) {
+func (d *zoneDecision) decideZone() (*Plan, *Refusal) {
 	ask := &d.ask
 	plan := &Plan{OrphanBefore: ask.Waits}
 	if ask.After == nil {
 		if ask.Before.Pending {
 			return plan, nil
 		}
-		return d.remove(plan)
+		return d.removeZone(plan)
 	}
 	if ask.Before != nil && ask.Before.Pending && ask.After.Terminating {
 		return d.stayPending(plan, ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
@@ -106,9 +106,9 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where it was delivered (S3.4); it is decided like a new zone after that"), nil
 	}
 	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
-		return d.amend(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+		return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}
-	if refusal := d.renamed(); refusal != nil || len(d.needs) > 0 {
+	if refusal := d.refuseSecondRename(); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
 	s, refusal := d.locateZone()
@@ -126,25 +126,25 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 	}
 	if s.pending {
 		if ask.Before != nil && !ask.Before.Pending {
-			return nil, invalid("spec.zoneRef", nil, ReasonZoneNotFound, "%s, and a zone that stands cannot wait for another (create that zone first, or have its owner delegate to namespace %q)", absent(ask.After.ZoneRef, ask.After.Namespace), ask.After.Namespace)
+			return nil, invalid("spec.zoneRef", nil, ReasonZoneNotFound, "%s, and a zone that stands cannot wait for another (create that zone first, or have its owner delegate to namespace %q)", absentMessage(ask.After.ZoneRef, ask.After.Namespace), ask.After.Namespace)
 		}
-		message := absent(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
+		message := absentMessage(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
 		if !ask.Cascade {
 			plan.Warnings = append(plan.Warnings, message)
 		}
 		return d.stayPending(plan, ReasonZoneNotFound, message), nil
 	}
 	if ask.Before == nil || ask.Before.Pending {
-		return d.found(plan, s)
+		return d.makeZone(plan, s)
 	}
 	if ask.Before.FQDN() == s.fqdn {
-		return d.amend(plan, s)
+		return d.amendZone(plan, s)
 	}
-	return d.rename(plan, s)
+	return d.renameZone(plan, s)
 }
 
-// renamed refuses to change the name of a zone that a cascade is about to rename (S6.8).
-func (d *zoneDecision) renamed() *Refusal {
+// refuseSecondRename refuses to change the name of a zone that a cascade is about to rename (S6.8).
+func (d *zoneDecision) refuseSecondRename() *Refusal {
 	z := d.ask.Before
 	if z == nil || z.Pending {
 		return nil
@@ -153,7 +153,7 @@ func (d *zoneDecision) renamed() *Refusal {
 	if !ok || h == nil {
 		return nil // amend and rename say why
 	}
-	if n, ok := h.becomes(z.FQDN()); ok {
+	if n, ok := h.renamedTo(z.FQDN()); ok {
 		return d.noRename("it follows a zone that was renamed, and is about to be %s (S6.8; try again when its condition Settled is True)", n)
 	}
 	return nil
@@ -180,7 +180,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 	if !ok {
 		return s, nil // the root
 	}
-	at, holding, known := d.longest(s.view, up)
+	at, holding, known := d.findEnclosing(s.view, up)
 	if !known {
 		return nil, nil
 	}
@@ -189,7 +189,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 		if up, ok = at.Parent(); !ok {
 			return s, nil
 		}
-		if at, holding, known = d.longest(s.view, up); !known {
+		if at, holding, known = d.findEnclosing(s.view, up); !known {
 			return nil, nil
 		}
 	}
@@ -228,14 +228,14 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 		return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "a zone cannot refer to itself (S1.5)")
 	}
 	if z == nil || z.Pending {
-		cycle, known := d.cycle(z, spec.Ref)
+		cycle, known := d.leadsBack(z, spec.Ref)
 		if cycle {
 			return nil, true, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, so none of them gets a name (S1.5; give one of them an absolute domainName)")
 		}
 		s.pending = true
 		return nil, known, nil
 	}
-	knows, known := d.knows(z, spec.Namespace)
+	knows, known := d.zoneKnownTo(z, spec.Namespace)
 	if known && !knows {
 		knows, known = d.belongsTo(z)
 	}
@@ -314,7 +314,7 @@ func (d *zoneDecision) checkPlace(plan *Plan, s *zonePlace) (externalCut bool, r
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
-	if !d.all(ks) || !ok1 || !ok2 {
+	if !d.askAll(ks) || !ok1 || !ok2 {
 		return false, nil
 	}
 	if refusal = d.checkForeignNames(s, p, tenants, zones); refusal != nil || len(d.needs) > 0 {
@@ -361,12 +361,12 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*Zone, *Refusal) {
 	if p.Terminating {
 		return nil, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
-	if w := s.parentHolding.moving(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
+	if w := s.parentHolding.renameWork(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
 		return nil, forbidden(ReasonMoving, "zone %s is just being renamed with the zones that follow it, and takes no zone below it until that is through (S6.8; try again when its condition Settled is True)", p.FQDN())
 	}
 	p, known := d.ruledFor(p, ns)
 	if known {
-		p, known = d.listing(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
+		p, known = d.listedFor(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
 	}
 	if !known {
 		return nil, nil
@@ -385,7 +385,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 		return nil
 	}
 	by := claimant{namespace: ns, cascade: d.ask.Cascade}
-	c, known := d.claim(p, s.parentHolding, base, by)
+	c, known := d.findClaim(p, s.parentHolding, base, by)
 	if !known {
 		return nil
 	}
@@ -394,13 +394,13 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 		return nil
 	}
 	if !d.ask.Cascade {
-		arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
+		arriving, known := d.bringsForeign(s.parentHolding, s.view, s.fqdn, ns)
 		if !known {
 			return nil
 		}
 		foreign = foreign || arriving
 	}
-	foreign = foreign || blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns) ||
+	foreign = foreign || blocksCut(tenants, ns) || s.parentHolding.reservesForeign(s.owner, ns) ||
 		c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns)) ||
 		zones != nil && slices.ContainsFunc(zones.Zones, func(b ZoneBelow) bool {
 			return b.Namespace != ns && b.UID != d.ask.After.UID && !slices.Contains(s.along, b.UID)
@@ -423,7 +423,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) *Refusal {
 	spec := d.ask.After
 	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
-	o = s.parentHolding.with(o, s.owner, "")
+	o = s.parentHolding.ownerWithReserved(o, s.owner, "")
 	if o.hasType(rdata.CNAME) {
 		return invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
 	}
@@ -433,7 +433,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 	mine := &Zone{Ref: spec.Ref, ZoneSettings: spec.ZoneSettings}
 	mine.Header.FQDN = s.fqdn
 	refused := func(namespace string) bool { // the apex of the new zone is its own namespace's (S4.6)
-		_, refusal := mine.admit(s.fqdn, name.Apex, rdata.NS, namespace, claim{namespace: mine.Namespace})
+		_, refusal := mine.admitRecord(s.fqdn, name.Apex, rdata.NS, namespace, claim{namespace: mine.Namespace})
 		return refusal != nil
 	}
 	if tenants != nil && slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && refused(t.Namespace) }) ||
@@ -449,7 +449,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *Zone, tenants *TenantsBelow) 
 func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) (externalCut bool, refusal *Refusal) {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
-		if s.parentHolding.with(o, up, "").hasType(rdata.DNAME) {
+		if s.parentHolding.ownerWithReserved(o, up, "").hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
 			return false, invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
 		}
@@ -458,11 +458,11 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *Zone) (externalCut bool, refu
 	return externalCut, nil
 }
 
-// found makes a new zone, or lets a pending one stand.
-func (d *zoneDecision) found(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
+// makeZone makes a new zone, or lets a pending one stand.
+func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask, spec := &d.ask, d.ask.After
 	cut, refusal := d.checkPlace(plan, s)
-	last, from, ok := d.last(s.view, s.fqdn, spec.MinimumSerial)
+	last, from, ok := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if !ok || len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -471,13 +471,13 @@ func (d *zoneDecision) found(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 			return nil, refusal
 		}
 		if s.parent != nil && (refusal.Reason == ReasonNameHeld || refusal.Reason == ReasonCNAMEConflict) {
-			if h := s.parentHolding.awaiting(s.owner); h != s.parentHolding {
+			if h := s.parentHolding.withAwaiting(s.owner); h != s.parentHolding {
 				plan.Writes = append(plan.Writes, Write{Key: HoldingKey(s.view, s.parent.FQDN()), Value: h})
 			}
 		}
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
 	}
-	z := d.zone(s)
+	z := d.wantedZone(s)
 	if refusal := d.nameServersFit(z, nil, nil); refusal != nil {
 		if ask.Cascade {
 			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -486,10 +486,10 @@ func (d *zoneDecision) found(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, nil)
-	d.dead(plan, z)
+	d.warnOfDeadPatterns(plan, z)
 	z.Serial = from
 	h := &Holding{Ref: spec.Ref, Ancestry: Ancestry{Follows: s.follows}}
-	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.delegated(h, s, cut)}
+	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s, cut)}
 	var losing string
 	var losingFQDN name.Name
 	scans := []Scan{{Kind: ScanReferring, Target: &Ref{Namespace: spec.Namespace, Name: spec.Name}}}
@@ -497,23 +497,23 @@ func (d *zoneDecision) found(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
 		plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: spec.Ref, View: s.view, FQDN: s.fqdn})
-		recount(plan, s.view, losingFQDN, s.parentHolding)
+		recountParent(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
-	scans = append(scans, d.unspoken(s.view, s.fqdn, s.parentHolding)...)
-	d.owe(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
-	d.inherit(plan, change, s, last)
+	scans = append(scans, d.scansOfSpeaking(s.view, s.fqdn, s.parentHolding)...)
+	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
+	d.inheritHolders(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
 	}
 	if last != nil {
 		plan.Writes = append(plan.Writes, Write{Key: Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn}})
 	}
-	return d.finish(plan, change)
+	return d.finishPlan(plan, change)
 }
 
-// zone is the zone as its spec wants it, without what it has become.
-func (d *zoneDecision) zone(s *zonePlace) *Zone {
+// wantedZone is the zone as its spec wants it, without what it has become.
+func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 	spec := d.ask.After
 	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
 	z.Header.FQDN = s.fqdn
@@ -521,8 +521,8 @@ func (d *zoneDecision) zone(s *zonePlace) *Zone {
 	return z
 }
 
-// delegated writes the parent into the holding and says the Delegated condition (S6.7).
-func (d *zoneDecision) delegated(h *Holding, s *zonePlace, cut bool) *Condition {
+// setParent writes the parent into the holding and says the Delegated condition (S6.7).
+func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition {
 	h.Withdrawn, h.Lineage, h.Enclosed = nil, nil, nil
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
@@ -536,8 +536,8 @@ func (d *zoneDecision) delegated(h *Holding, s *zonePlace, cut bool) *Condition 
 	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// owe adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
-func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, losingFQDN name.Name, scans []Scan) {
+// oweWork adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
+func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s *zonePlace, losing string, losingFQDN name.Name, scans []Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
 	by := cmp.Or(d.by, ns)
@@ -551,22 +551,22 @@ func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *zon
 	// held it there holds it here until then (S2.7).
 	for _, w := range s.parentHolding.Works {
 		if w.Losing != "" && (s.fqdn.Encloses(w.LosingFQDN) || w.LosingFQDN.Encloses(s.fqdn)) {
-			d.gain(plan, change, w.Losing, w.LosingFQDN)
+			d.gainRecords(plan, change, w.Losing, w.LosingFQDN)
 		}
 	}
 }
 
-// inherit lets a zone made at the name of one that was removed begin with its
+// inheritHolders lets a zone made at the name of one that was removed begin with its
 // holders, as long as its records have not been let go (S2.7).
-func (d *zoneDecision) inherit(plan *Plan, change *ZoneChange, s *zonePlace, last *LastSerial) {
+func (d *zoneDecision) inheritHolders(plan *Plan, change *ZoneChange, s *zonePlace, last *LastSerial) {
 	if last != nil && last.Zone != "" && last.Zone != change.Zone.UID && !slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
-		d.gain(plan, change, last.Zone, s.fqdn)
+		d.gainRecords(plan, change, last.Zone, s.fqdn)
 	}
 }
 
-// gain makes the records of a zone that went the matter of the plan's work, and
+// gainRecords makes the records of a zone that went the matter of the plan's work, and
 // its holders those of the zone until that is through.
-func (d *zoneDecision) gain(plan *Plan, change *ZoneChange, losing string, losingFQDN name.Name) {
+func (d *zoneDecision) gainRecords(plan *Plan, change *ZoneChange, losing string, losingFQDN name.Name) {
 	h := *change.Holding
 	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: losing, LosingFQDN: losingFQDN, Since: d.ask.Now.Unix(), Own: true})
 	change.Holding = &h
@@ -575,7 +575,7 @@ func (d *zoneDecision) gain(plan *Plan, change *ZoneChange, losing string, losin
 
 // advanceHeader makes the step of a header change; before nil is a creation.
 func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *content.Header) *Refusal {
-	if r := advance(change, z, nil, &diff{}, d.ask.Now, nil, d.ask.By); r != nil {
+	if r := advanceZone(change, z, nil, &diff{}, d.ask.Now, nil, d.ask.By); r != nil {
 		return r
 	}
 	header := z.Header
@@ -586,11 +586,11 @@ func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *conten
 	return nil
 }
 
-func (d *zoneDecision) finish(plan *Plan, change *ZoneChange) (*Plan, *Refusal) {
-	if !d.release(plan, change, d.ask.Now.Unix()) {
+func (d *zoneDecision) finishPlan(plan *Plan, change *ZoneChange) (*Plan, *Refusal) {
+	if !d.releaseHold(plan, change, d.ask.Now.Unix()) {
 		return nil, nil
 	}
-	c, known := servable(&d.reading, change.Zone, change.Holding, nil)
+	c, known := judgeServable(&d.reading, change.Zone, change.Holding, nil)
 	if !known {
 		return nil, nil
 	}
@@ -600,27 +600,27 @@ func (d *zoneDecision) finish(plan *Plan, change *ZoneChange) (*Plan, *Refusal) 
 	return plan, nil
 }
 
-// amend changes a zone that keeps its name.
-func (d *zoneDecision) amend(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
+// amendZone changes a zone that keeps its name.
+func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	ask := &d.ask
 	before := ask.Before
 	holding, ok := d.holdingOf(before)
 	if !ok {
 		return nil, nil
 	}
-	z := d.zone(s)
+	z := d.wantedZone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
 	h := *holding
 	if !ask.SameName {
 		h.Follows = s.follows
 	}
 	change := &ZoneChange{Zone: z, Holding: &h}
-	if !d.publish(plan, change, before) {
+	if !d.publishDeletions(plan, change, before) {
 		return nil, nil
 	}
 	kept := z.Header
 	kept.NameServers = before.Header.NameServers
-	if n, ok := h.becomes(z.FQDN()); ok && !z.Header.Equal(kept) {
+	if n, ok := h.renamedTo(z.FQDN()); ok && !z.Header.Equal(kept) {
 		return nil, invalid("spec.nameServers", nil, ReasonMoving, "the zone follows one that was renamed, and is about to be %s, so its name servers stay as they are until then (S6.8; try again when its condition Settled is True)", n)
 	}
 	if refusal := d.nameServersFree(z, before, &h); refusal != nil || len(d.needs) > 0 {
@@ -635,9 +635,9 @@ func (d *zoneDecision) amend(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		if fewer {
 			namespaces = nil
 		}
-		d.dead(plan, z)
-		d.withdrawing(plan, change, before)
-		d.owe(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
+		d.warnOfDeadPatterns(plan, z)
+		d.warnOfWithdrawnRules(plan, change, before)
+		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
 			{Kind: ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, Namespaces: namespaces},
@@ -658,13 +658,13 @@ func (d *zoneDecision) amend(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 			plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 		}
 	case raised: // S6.6
-		if r := advance(change, z, nil, &diff{}, ask.Now, nil, ask.By); r != nil {
+		if r := advanceZone(change, z, nil, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
 	case ask.Behind != nil && h.Held == nil: // it would not be told
 		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
-			d.repair(change, z, next)
+			d.repairSerial(change, z, next)
 		}
 	}
-	return d.finish(plan, change)
+	return d.finishPlan(plan, change)
 }

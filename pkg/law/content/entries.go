@@ -33,7 +33,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		mname = firstApexNS
 	}
 	if mname == "" {
-		mname = h.below("ns")
+		mname = h.nameBelow("ns")
 	}
 	rname := ""
 	if h.Contact != "" {
@@ -44,7 +44,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		for up, ok := h.FQDN.Parent(); ok && !name.IsHost(at.FQDN.String()); up, ok = up.Parent() {
 			at.FQDN = up
 		}
-		rname = at.below("hostmaster")
+		rname = at.nameBelow("hostmaster")
 	}
 	data := make([]byte, 0, len(mname)+len(rname)+56)
 	data = append(data, mname...)
@@ -55,9 +55,9 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// below is label under the fqdn, or the fqdn itself where that would be beyond
+// nameBelow is label under the fqdn, or the fqdn itself where that would be beyond
 // 255 octets: an SOA has two names, whatever they are worth.
-func (h Header) below(label string) string {
+func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()
 	}
@@ -132,15 +132,15 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 // it in, and one bad value must not take the zone down. Check says what.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
-		publish(h, sets,
+		walkSets(h, sets,
 			func(firstNS string) bool { return yield(h.SOA(s, firstNS)) },
 			func(set RRset) bool { return yieldResolved(h, set, yield) })
 	}
 }
 
-// publish runs through what the zone publishes until one of both says false.
+// walkSets runs through what the zone publishes until one of both says false.
 // The SOA comes first but may need the apex NS, so the apex waits.
-func publish(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
+func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
 	begin := func() bool {

@@ -57,20 +57,20 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 }
 
 // Equal reports whether both define the same, which is when they hash alike.
-func (h Header) Equal(other Header) bool { return h.digest() == other.digest() }
+func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
 // Hash is status.hash (S6.4) of a definition with this header and content
 // state: hex SHA-256 over the algorithm number, the header and the state.
 func (h Header) Hash(state sethash.State) string {
-	header := h.digest()
+	header := h.hashFields()
 	whole := sethash.NewElement("kubi.zone/hash", strconv.Itoa(sethash.Algorithm), string(header[:]), string(state[:]))
 	sum := sha256.Sum256(whole)
 	return hex.EncodeToString(sum[:])
 }
 
-// digest is SHA-256 over every field, each behind its length and every list
+// hashFields returns SHA-256 over every field, each behind its length and every list
 // behind its count, so that no two canonical headers run together.
-func (h Header) digest() [sha256.Size]byte {
+func (h Header) hashFields() [sha256.Size]byte {
 	h = h.Canonical()
 	parts := []string{"kubi.zone/header", h.FQDN.String()}
 	for _, seconds := range []uint32{h.TTL, h.Refresh, h.Retry, h.Expire, h.NegativeResponseCache} {
@@ -254,7 +254,7 @@ func escapeLabel(text string) string {
 	return escaped.String()
 }
 
-// addressValue is the A or AAAA value of an address as written.
+// addressValue returns the A or AAAA value of an address as written.
 func addressValue(text string) (rdata.Value, error) {
 	address, err := netip.ParseAddr(text)
 	switch {

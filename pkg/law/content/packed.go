@@ -33,13 +33,13 @@ type Packed struct {
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
-		publish(h, sets,
+		walkSets(h, sets,
 			func(firstNS string) bool {
 				soa, err := h.PackSOA(s, firstNS)
 				return yield(soa, err) && err == nil
 			},
 			func(set RRset) bool {
-				if err := p.pack(&set); err != nil {
+				if err := p.packRRset(&set); err != nil {
 					yield(Packed{}, err)
 					return false
 				}
@@ -62,7 +62,7 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 // the RRset has no entries.
 func PackRRset(h Header, set RRset) (Packed, error) {
 	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
-	err := p.pack(&set)
+	err := p.packRRset(&set)
 	return p.packed, err
 }
 
@@ -76,9 +76,9 @@ type packing struct {
 	packed Packed // the last one
 }
 
-// pack is Resolve without the text. It has no rdata where the RRset has no
+// packRRset returns Resolve without the text. It has no rdata where the RRset has no
 // entries.
-func (p *packing) pack(set *RRset) error {
+func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
@@ -104,7 +104,7 @@ func (p *packing) pack(set *RRset) error {
 	return nil
 }
 
-// packResolved is for the RRset with a faulty value: which of the others there
+// packResolved returns for the RRset with a faulty value: which of the others there
 // are, Resolve knows.
 func (p *packing) packResolved(set RRset) error {
 	entries, _ := Resolve(p.header, set)

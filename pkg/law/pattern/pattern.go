@@ -45,10 +45,10 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// match compares one label of a name. Taking each part at the leftmost place
+// matchText compares one label of a name. Taking each part at the leftmost place
 // after the last leaves the most for those that follow, so the first try
 // decides and literal parts never overlap ("ab*ba" does not match "aba").
-func (l label) match(text string) bool {
+func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
 	}
@@ -76,7 +76,7 @@ func (p Pattern) IsZero() bool { return p.text == "" }
 // Match reports whether a rule with this pattern in zone speaks of n (S4.4). A
 // name outside the zone never matches.
 func (p Pattern) Match(n, zone name.Name) bool {
-	_, ok := p.compare(n, zone)
+	_, ok := p.matchName(n, zone)
 	return ok
 }
 
@@ -86,7 +86,7 @@ func (p Pattern) Match(n, zone name.Name) bool {
 // so names _acme-challenge.www; "*._tcp.www" does not name _443._tcp.www,
 // because _443 is left to a star.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
-	underscore, ok := p.compare(n, zone)
+	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == named
 }
 
@@ -143,7 +143,7 @@ func (u underscores) and(label string, literal bool) underscores {
 	}
 }
 
-func (p Pattern) compare(n, zone name.Name) (underscores, bool) {
+func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if p.IsZero() || n.IsZero() || zone.IsZero() {
 		return none, false
 	}
@@ -172,7 +172,7 @@ func (p Pattern) compare(n, zone name.Name) (underscores, bool) {
 		}
 		var text string
 		rest, text = cutLast(rest)
-		if !p.labels[i].match(text) {
+		if !p.labels[i].matchText(text) {
 			return none, false
 		}
 		if toCompare <= free {
@@ -227,7 +227,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	labels, zoneLabels := p.labels, zone.Labels()
 	for len(labels) > 0 && len(zoneLabels) > 0 {
 		last := labels[len(labels)-1]
-		if !last.match(zoneLabels[len(zoneLabels)-1]) {
+		if !last.matchText(zoneLabels[len(zoneLabels)-1]) {
 			return false
 		}
 		least += len(zoneLabels[len(zoneLabels)-1]) - last.minLen()

@@ -57,14 +57,14 @@ func NewElement(parts ...string) Element {
 // The error says that s is not a valid encoding; s itself is never changed.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
-		_, err := s.point()
+		_, err := s.decodePoint()
 		return s, err
 	}
-	sum, err := s.sum(removed, added)
+	sum, err := s.sumElements(removed, added)
 	if err != nil {
 		return State{}, err
 	}
-	state, err := encode(sum)
+	state, err := encodePoint(sum)
 	if err == nil {
 		sums.put(state, sum) // and nobody changes it from here on
 	}
@@ -74,30 +74,30 @@ func (s State) Update(removed, added []Element) (State, error) {
 // Leads reports whether Update returns to. Where that was met a short while ago, it costs a tenth of Update.
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
-		sum, err := s.sum(removed, added)
+		sum, err := s.sumElements(removed, added)
 		return err == nil && sum.IsEqual(known), err
 	}
 	state, err := s.Update(removed, added)
 	return err == nil && state == to, err
 }
 
-// sum is the caller's to change.
-func (s State) sum(removed, added []Element) (group.Element, error) {
-	sum, err := s.point()
+// sumElements returns the caller's to change.
+func (s State) sumElements(removed, added []Element) (group.Element, error) {
+	sum, err := s.decodePoint()
 	if err != nil {
 		return nil, err
 	}
 	for _, element := range added {
-		sum.Add(sum, element.point())
+		sum.Add(sum, element.mapToPoint())
 	}
 	for _, element := range removed {
-		sum.Add(sum, group.Ristretto255.NewElement().Neg(element.point()))
+		sum.Add(sum, group.Ristretto255.NewElement().Neg(element.mapToPoint()))
 	}
 	return sum, nil
 }
 
-// point is the caller's to change.
-func (s State) point() (group.Element, error) {
+// decodePoint returns the caller's to change.
+func (s State) decodePoint() (group.Element, error) {
 	if known := sums.get(s); known != nil {
 		return known.Copy(), nil
 	}
@@ -108,8 +108,8 @@ func (s State) point() (group.Element, error) {
 	return point, nil
 }
 
-// point is shared: nobody changes it.
-func (e Element) point() group.Element {
+// mapToPoint returns shared: nobody changes it.
+func (e Element) mapToPoint() group.Element {
 	if len(e) > longestRemembered {
 		return group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
 	}
@@ -121,7 +121,7 @@ func (e Element) point() group.Element {
 	return point
 }
 
-func encode(point group.Element) (State, error) {
+func encodePoint(point group.Element) (State, error) {
 	encoded, err := point.MarshalBinary()
 	if err != nil {
 		return State{}, fmt.Errorf("encode set hash: %w", err)
@@ -150,7 +150,7 @@ func ParseState(text string) (State, error) {
 		return State{}, fmt.Errorf("set hash %.60q: %d octets in %d characters, want %d in 43", text, len(decoded), len(text), Size)
 	}
 	copy(state[:], decoded)
-	if _, err := state.point(); err != nil {
+	if _, err := state.decodePoint(); err != nil {
 		return State{}, err
 	}
 	return state, nil
