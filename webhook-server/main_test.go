@@ -111,14 +111,15 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 			t.Fatalf("not ready: %q", out)
 		}
 	}
-	secret := "first"
-	provider, err := webhook.New(webhook.Config{Server: url + "/dns", AllowLocalAddresses: true, HMAC: &webhook.HMAC{
-		Algorithm: protocol.SHA512, Secret: func(context.Context) ([]byte, error) { return []byte(secret), nil },
-	}})
-	if err != nil {
-		t.Fatal(err)
+	connect := func(secret string) *webhook.Provider {
+		provider, err := webhook.New(webhook.Config{Server: url + "/dns", AllowLocalAddresses: true, HMAC: &webhook.HMAC{Algorithm: protocol.SHA512, Secret: []byte(secret)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { provider.Close() })
+		return provider
 	}
-	defer provider.Close()
+	provider := connect("first")
 	if err := provider.Health(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +139,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	if err := provider.Health(ctx); !errors.As(err, &refusal) || refusal.Reason != delivery.ReasonAuthenticationFailed {
 		t.Errorf("the old secret: %v", err)
 	}
-	secret = "second"
-	if err := provider.Health(ctx); err != nil {
+	if err := connect("second").Health(ctx); err != nil {
 		t.Errorf("the new secret: %v", err)
 	}
 	cancel()

@@ -115,7 +115,7 @@ func exam(t *testing.T, before func(server.Backend) server.Backend, keeps bool) 
 		New: func(t *testing.T) delivery.Provider {
 			provider, err := webhook.New(webhook.Config{
 				Server: server.URL, AllowLocalAddresses: true, OwnApexNS: keeps,
-				HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: func(context.Context) ([]byte, error) { return []byte("s"), nil }},
+				HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: []byte("s")},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -76,7 +76,7 @@ func Example() {
 
 	provider, err := webhook.New(webhook.Config{
 		Server: server.URL, AllowLocalAddresses: true,
-		HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: func(context.Context) ([]byte, error) { return []byte("shared"), nil }},
+		HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: []byte("shared")},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -123,13 +123,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	}
 	var secrets []string
 	if p.config.HMAC != nil {
-		secret, err := p.config.HMAC.Secret(ctx)
-		if err != nil {
-			return nil, nil, secretError("hmacAuth", err)
-		}
-		if len(secret) == 0 {
-			return nil, nil, secretError("hmacAuth", nil)
-		}
+		secret := p.config.HMAC.Secret
 		var nonce [32]byte
 		rand.Read(nonce[:]) // never fails
 		signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(time.Now()), Nonce: hex.EncodeToString(nonce[:]), Body: body}
@@ -138,35 +132,11 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 		request.Header.Set(protocol.HeaderSignature, signed.Signature(p.config.HMAC.Algorithm, secret))
 		secrets = append(secrets, string(secret), strings.TrimSpace(string(secret)))
 	}
-	if p.config.BearerToken != nil {
-		token, err := p.config.BearerToken(ctx)
-		if err != nil {
-			return nil, nil, secretError("bearerTokenFrom", err)
-		}
-		// Tokens are kept in files, and files end in a newline.
-		if token = strings.TrimSpace(token); token == "" {
-			return nil, nil, secretError("bearerTokenFrom", nil)
-		}
-		if strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-			return nil, nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, WholeClass: true, Message: "bearerTokenFrom: the token has octets that a header cannot have"}
-		}
+	if token := p.config.BearerToken; token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 		secrets = append(secrets, token)
 	}
 	return request, secrets, nil
-}
-
-// secretError is for a credential that cannot be read, or, with a nil err, is empty.
-func secretError(field string, err error) *delivery.Error {
-	var known *delivery.Error
-	if errors.As(err, &known) {
-		return known
-	}
-	message := field + ": the secret is empty; put a value under the key that the class names"
-	if err != nil {
-		message = field + ": the secret cannot be read; see that the Secret and the key that the class names are there"
-	}
-	return &delivery.Error{Reason: delivery.ReasonSecretNotFound, WholeClass: true, Message: message, Err: err}
 }
 
 // explainUnreachable is for a request without an answer. Its message has only what this program and the system say:

@@ -4,7 +4,6 @@
 package webhook
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -21,9 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config of a Provider, as a class has it. The functions are called for each use, so a credential that changes is
-// taken at once; what they return is not kept, logged or put into errors. An error of theirs that is a *delivery.Error
-// is reported as it is, any other as SecretNotFound.
+// Config of a Provider, as a class has it. No credential is logged or put into an error. When one changes the
+// controller makes another Provider.
 type Config struct {
 	// Server is the base URL, http or https, without user, query and fragment.
 	Server string
@@ -34,9 +32,9 @@ type Config struct {
 	// CABundle are PEM certificates that the server's is checked with; empty: the system's.
 	CABundle []byte
 	// ClientCertificate is the certificate for a server that asks for one; nil: there is none.
-	ClientCertificate func(ctx context.Context) (*tls.Certificate, error)
-	// BearerToken is sent in the Authorization header, and only over https; nil: none is.
-	BearerToken func(ctx context.Context) (string, error)
+	ClientCertificate *tls.Certificate
+	// BearerToken is sent in the Authorization header, and only over https; empty: none is.
+	BearerToken string
 	// AllowLocalAddresses: the class may connect to loopback, link-local and metadata addresses.
 	AllowLocalAddresses bool
 	// OwnApexNS: the NS RRset at the apex is the provider's own (delivery.Abilities).
@@ -49,7 +47,7 @@ type Config struct {
 // HMAC is the shared secret and what it is used with.
 type HMAC struct {
 	Algorithm protocol.Algorithm
-	Secret    func(ctx context.Context) ([]byte, error)
+	Secret    []byte
 }
 
 const (
@@ -76,7 +74,7 @@ func New(config Config) (*Provider, error) {
 		if slices.Contains(segments, ".") || slices.Contains(segments, "..") {
 			fault("server: the path may not have the segments . and ..")
 		}
-		if config.BearerToken != nil && base.Scheme != "https" {
+		if config.BearerToken != "" && base.Scheme != "https" {
 			fault("bearerTokenFrom: needs an https URL, because a token that is read on its way can be used; write https, or use hmacAuth")
 		}
 	}
@@ -87,6 +85,14 @@ func New(config Config) (*Provider, error) {
 		if err := config.HMAC.Algorithm.Validate(); err != nil {
 			fault("hmacAuth: %w", err)
 		}
+		if len(config.HMAC.Secret) == 0 {
+			fault("hmacAuth: the secret is empty; put one under the key that the class names")
+		}
+	}
+	// Tokens are kept in files, and files end in a newline.
+	config.BearerToken = strings.TrimSpace(config.BearerToken)
+	if strings.IndexFunc(config.BearerToken, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		fault("bearerTokenFrom: the token has octets that a header cannot have")
 	}
 	client := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(config.CABundle) > 0 {
@@ -99,13 +105,7 @@ func New(config Config) (*Provider, error) {
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, WholeClass: true, Message: errors.Join(wrong...).Error()}
 	}
 	if certificate := config.ClientCertificate; certificate != nil {
-		client.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := certificate(request.Context())
-			if err != nil || pair == nil || len(pair.Certificate) == 0 {
-				return nil, secretError("tls.clientSecretRef", err)
-			}
-			return pair, nil
-		}
+		client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
 	if config.Timeout == 0 {
 		config.Timeout = defaultTimeout

@@ -222,7 +222,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 				New: func(t *testing.T) delivery.Provider {
 					provider, err := webhook.New(webhook.Config{
 						Server: server.URL + "/dns/v1/", AllowLocalAddresses: true,
-						HMAC: &webhook.HMAC{Algorithm: algorithm, Secret: func(context.Context) ([]byte, error) { return []byte(secret), nil }},
+						HMAC: &webhook.HMAC{Algorithm: algorithm, Secret: []byte(secret)},
 					})
 					if err != nil {
 						t.Fatal(err)

@@ -86,7 +86,7 @@ func connect(t *testing.T, server string, change func(*webhook.Config)) *webhook
 	t.Helper()
 	config := webhook.Config{
 		Server: server, AllowLocalAddresses: true, Timeout: 5 * time.Second,
-		HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: func(context.Context) ([]byte, error) { return []byte(secret), nil }},
+		HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: []byte(secret)},
 	}
 	if change != nil {
 		change(&config)
@@ -308,40 +308,6 @@ func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
 	}
 }
 
-// Nothing goes out unsigned, and nothing that is no secret is taken for one.
-func TestProvider_sendsNothingWithoutItsSecrets(t *testing.T) {
-	for what, change := range map[string]func(*webhook.Config){
-		"no HMAC secret": func(c *webhook.Config) {
-			c.HMAC.Secret = func(context.Context) ([]byte, error) { return nil, errors.New("FOREIGN") }
-		},
-		"empty HMAC secret": func(c *webhook.Config) {
-			c.HMAC.Secret = func(context.Context) ([]byte, error) { return []byte{}, nil }
-		},
-		"no token": func(c *webhook.Config) {
-			c.BearerToken = func(context.Context) (string, error) { return "", errors.New("FOREIGN") }
-		},
-		"empty token": func(c *webhook.Config) { c.BearerToken = func(context.Context) (string, error) { return "\n", nil } },
-	} {
-		asked := false
-		server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
-		provider := connect(t, server.URL, func(c *webhook.Config) {
-			c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-			change(c)
-		})
-		_, err := provider.Deliver(t.Context(), planOf(set("www", rdata.A, "192.0.2.1")), open)
-		if failure := asError(t, err); failure.Reason != delivery.ReasonSecretNotFound || !failure.WholeClass || strings.Contains(failure.Error(), "FOREIGN") {
-			t.Errorf("%s: %v", what, failure)
-		}
-		if failure := asError(t, provider.Health(t.Context())); failure.Reason != delivery.ReasonSecretNotFound {
-			t.Errorf("%s: %v", what, failure)
-		}
-		server.Close()
-		if asked {
-			t.Errorf("%s: the server was asked", what)
-		}
-	}
-}
-
 func TestProvider_provesItselfOverTLS(t *testing.T) {
 	var token string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -349,7 +315,7 @@ func TestProvider_provesItselfOverTLS(t *testing.T) {
 		io.WriteString(w, `{"status":"healthy"}`)
 	}))
 	defer server.Close()
-	withToken := func(c *webhook.Config) { c.BearerToken = func(context.Context) (string, error) { return "tok\n", nil } }
+	withToken := func(c *webhook.Config) { c.BearerToken = "tok\n" }
 	provider := connect(t, server.URL, func(c *webhook.Config) {
 		withToken(c)
 		c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -373,27 +339,13 @@ func TestProvider_provesItselfByACertificate(t *testing.T) {
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
 	defer server.Close()
-	with := func(certificate func(context.Context) (*tls.Certificate, error)) error {
-		return connect(t, server.URL, func(c *webhook.Config) {
-			c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-			c.ClientCertificate = certificate
-		}).Health(t.Context())
-	}
 	// Any pair does for this server: it takes its own.
-	if err := with(func(context.Context) (*tls.Certificate, error) { return &server.TLS.Certificates[0], nil }); err != nil || from == "" {
+	err := connect(t, server.URL, func(c *webhook.Config) {
+		c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+		c.ClientCertificate = &server.TLS.Certificates[0]
+	}).Health(t.Context())
+	if err != nil || from == "" {
 		t.Errorf("%v, %q", err, from)
-	}
-	for what, certificate := range map[string]func(context.Context) (*tls.Certificate, error){
-		"missing": func(context.Context) (*tls.Certificate, error) { return nil, errors.New("FOREIGN") },
-		"empty":   func(context.Context) (*tls.Certificate, error) { return nil, nil },
-	} {
-		if failure := asError(t, with(certificate)); failure.Reason != delivery.ReasonSecretNotFound || !strings.Contains(failure.Message, "tls.clientSecretRef") {
-			t.Errorf("%s: %v", what, failure)
-		}
-	}
-	own := &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no pair"}
-	if failure := asError(t, with(func(context.Context) (*tls.Certificate, error) { return nil, own })); failure != own {
-		t.Errorf("%v", failure)
 	}
 }
 
@@ -417,9 +369,9 @@ func TestNew_refusesServersThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v", server, failure)
 		}
 	}
-	_, err := webhook.New(webhook.Config{Server: "http://dns.test", BearerToken: func(context.Context) (string, error) { return "t", nil }, CABundle: []byte("x"), HMAC: &webhook.HMAC{Algorithm: "MD5"}, Timeout: -1})
+	_, err := webhook.New(webhook.Config{Server: "http://dns.test", BearerToken: "t t", CABundle: []byte("x"), HMAC: &webhook.HMAC{Algorithm: "MD5"}, Timeout: -1})
 	failure := asError(t, err)
-	for _, part := range []string{"bearerTokenFrom", "tls.caBundle", "MD5", "timeoutSeconds"} {
+	for _, part := range []string{"bearerTokenFrom: needs an https URL", "bearerTokenFrom: the token has octets", "tls.caBundle", "MD5", "hmacAuth: the secret is empty", "timeoutSeconds"} {
 		if !strings.Contains(failure.Message, part) {
 			t.Errorf("%s does not name %s", failure.Message, part)
 		}
