@@ -4557,7 +4557,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.",
+				Description: "DNSClassSpec is what a class is meant to be. Exactly one of its provider blocks is given.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {

@@ -27,7 +27,7 @@ type DNSClass struct {
 	Status DNSClassStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.
+// DNSClassSpec is what a class is meant to be. Exactly one of its provider blocks is given.
 type DNSClassSpec struct {
 	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a
 	// Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
