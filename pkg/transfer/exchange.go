@@ -16,7 +16,7 @@ import (
 type Refusal struct {
 	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error of its signature (RFC 8945 §3), 0 without one.
 	Rcode, TSIG int
-	// Signed: the key vouches for the answer. Anybody on the way may have made one that is not.
+	// Signed says that the key vouches for the answer. Any host on the way may have made an answer that is not signed.
 	Signed bool
 	// doubt is why the key does not vouch for it.
 	doubt error
@@ -49,8 +49,8 @@ func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
 	return r
 }
 
-// refused says what an error of a server means that was asked for a zone.
-func refused(m *mdns.Msg, key *Key, judged error) error {
+// refusalOfZone is the refusal of a server that was asked for a zone, with what to do about it.
+func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	r := newRefusal(m, key, judged)
 	switch m.Rcode {
 	case mdns.RcodeRefused:
@@ -67,16 +67,16 @@ func refused(m *mdns.Msg, key *Key, judged error) error {
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	answer, err := exchange(conn, question, key)
+	answer, err := exchangeMessage(conn, question, key)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return answer, err
 }
 
-func exchange(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
+func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	packed, err := question.Pack()
-	var judge *judge
+	var judge *verifier
 	if key != nil {
 		packed, judge, err = sign(question, *key)
 	}
@@ -100,15 +100,15 @@ func exchange(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 		switch err := m.Unpack(raw); {
 		case err == nil && m.Id == question.Id && m.Response:
 		case packets:
-			continue // somebody guesses; the deadline ends it
+			continue // a forged or late packet; the deadline ends the wait
 		case err != nil:
-			return nil, fmt.Errorf("a message that is none: %w", err)
+			return nil, fmt.Errorf("a message that cannot be read: %w", err)
 		default:
-			return nil, errors.New("a message that answers something else")
+			return nil, errors.New("a message that answers another question")
 		}
-		judged := judge.take(raw, m)
+		judged := judge.verifyMessage(raw, m)
 		if judged == nil {
-			judged = judge.end()
+			judged = judge.verifyEnd()
 		}
 		if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
 			return nil, newRefusal(m, key, judged)

@@ -86,6 +86,6 @@ func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if m, err := Exchange(ctx, asking, question, nil); m != nil || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("nobody answers: %v, %v", m, err)
+		t.Errorf("no answer comes: %v, %v", m, err)
 	}
 }

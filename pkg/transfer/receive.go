@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// patience is how long the server may take for the connection and for each message where a Source does not say.
-	patience = 30 * time.Second
-	// maxOctets bounds a transfer as it comes over the wire where a Source does not say.
+	// defaultWait is how long the server may take for the connection and for each message where a Source says nothing.
+	defaultWait = 30 * time.Second
+	// maxOctets bounds a transfer as it comes over the wire where a Source says nothing.
 	maxOctets = 1 << 30
 )
 
@@ -64,16 +64,16 @@ func ParseSource(text string) (Source, error) {
 
 // Receive asks for the zone and returns it as a master file, one record a line, the SOA first and once.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
-	text, err := receive(ctx, source)
+	text, err := receiveZone(ctx, source)
 	if err != nil {
 		return nil, fmt.Errorf("transfer of %s from %s: %w", source.Zone, source.Server, err)
 	}
 	return text, nil
 }
 
-func receive(ctx context.Context, source Source) ([]byte, error) {
+func receiveZone(ctx context.Context, source Source) ([]byte, error) {
 	if source.Wait == 0 {
-		source.Wait = patience
+		source.Wait = defaultWait
 	}
 	if source.Dial == nil {
 		source.Dial = new(net.Dialer).DialContext
@@ -87,17 +87,17 @@ func receive(ctx context.Context, source Source) ([]byte, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	text, err := ask(conn, source)
+	text, err := askForZone(conn, source)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return text, err
 }
 
-func ask(conn net.Conn, source Source) ([]byte, error) {
+func askForZone(conn net.Conn, source Source) ([]byte, error) {
 	question := new(mdns.Msg)
 	question.SetAxfr(source.Zone.String())
-	var judge *judge
+	var judge *verifier
 	packed, err := question.Pack()
 	if source.Key != nil {
 		packed, judge, err = sign(question, *source.Key)
@@ -111,17 +111,17 @@ func ask(conn net.Conn, source Source) ([]byte, error) {
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
 		return nil, err
 	}
-	z := &zone{source: source}
+	z := &received{source: source}
 	most := cmp.Or(source.Most, maxOctets)
 	for octets := 0; ; {
-		raw, err := message(conn, source.Wait)
+		raw, err := readMessage(conn, source.Wait)
 		if err != nil {
 			return nil, fmt.Errorf("after %d records: %w", z.records, err)
 		}
 		if octets += len(raw); octets > most {
 			return nil, fmt.Errorf("more than %d octets; is this the zone you mean?", most)
 		}
-		done, err := z.take(raw, question.Id, judge)
+		done, err := z.takeMessage(raw, question.Id, judge)
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func ask(conn net.Conn, source Source) ([]byte, error) {
 	}
 }
 
-// message reads one, with the two octets of length before it (RFC 1035 §4.2.2).
-func message(conn net.Conn, wait time.Duration) ([]byte, error) {
+// readMessage reads one, with the two octets of length before it (RFC 1035 §4.2.2).
+func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
 	}
@@ -148,27 +148,27 @@ func message(conn net.Conn, wait time.Duration) ([]byte, error) {
 	return raw, err
 }
 
-// zone is what came so far.
-type zone struct {
+// received is what came of a zone so far.
+type received struct {
 	source  Source
 	soa     *mdns.SOA
 	records int
 	text    bytes.Buffer
 }
 
-// take adds one message; done is true with the second SOA.
-func (z *zone) take(raw []byte, id uint16, judge *judge) (done bool, err error) {
+// takeMessage adds one message. done is true with the second SOA.
+func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
-		return false, fmt.Errorf("a message that is none: %w", err)
+		return false, fmt.Errorf("a message that cannot be read: %w", err)
 	}
 	if m.Id != id || !m.Response {
-		return false, errors.New("a message that answers something else")
+		return false, errors.New("a message that answers another question")
 	}
 	// Before anything in it is believed, its error included: an error may be signed as well.
-	judged := judge.take(raw, m)
+	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
-		return false, refused(m, z.source.Key, judged)
+		return false, refusalOfZone(m, z.source.Key, judged)
 	}
 	if judged != nil {
 		return false, judged
@@ -197,7 +197,7 @@ func (z *zone) take(raw []byte, id uint16, judge *judge) (done bool, err error) 
 		return false, errors.New("an answer without records; the server may not have the zone, or not hand it out to us")
 	}
 	if done {
-		return true, judge.end()
+		return true, judge.verifyEnd()
 	}
 	return false, nil
 }

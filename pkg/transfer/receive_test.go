@@ -125,7 +125,7 @@ func (s script) start(t *testing.T) string {
 		}
 		defer conn.Close()
 		conn.SetDeadline(time.Now().Add(time.Minute))
-		raw, err := message(conn, patience)
+		raw, err := readMessage(conn, defaultWait)
 		if err != nil {
 			t.Error(err)
 			return
@@ -141,7 +141,7 @@ func (s script) start(t *testing.T) string {
 			}
 		}
 		if !s.cut {
-			message(conn, patience) // until the client is gone
+			readMessage(conn, defaultWait) // until the client is gone
 		}
 	}()
 	return listener.Addr().String()
@@ -288,7 +288,7 @@ func TestReceive_takesNoPartOfAZone(t *testing.T) {
 		"another serial":    {script{messages: [][]string{{soa}, {strings.Replace(soa, " 7 ", " 8 ", 1)}}}, "began with serial 7 and ends with 8"},
 		"empty":             {script{messages: [][]string{{}}}, "an answer without records"},
 		"more than the end": {script{messages: [][]string{{soa, soa, "www.example.org. 60 IN A 192.0.2.1"}}}, "after the SOA that ends the zone"},
-		"another question":  {script{messages: body(1), change: func(_ int, raw []byte) { raw[0] ^= 1 }}, "answers something else"},
+		"another question":  {script{messages: body(1), change: func(_ int, raw []byte) { raw[0] ^= 1 }}, "answers another question"},
 		"refused":           {script{messages: [][]string{{}}, change: func(_ int, raw []byte) { raw[3] |= 5 }}, "REFUSED"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Key signs. Its secret stays with who has it.
+// Key signs requests. The secret stays with its owner, which lends the MAC alone.
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
@@ -29,8 +29,8 @@ const (
 	maxUnsigned = 99
 )
 
-// judge verifies the messages of one transfer. A nil one takes everything.
-type judge struct {
+// verifier verifies the messages of one transfer. A nil one accepts every message.
+type verifier struct {
 	key Key
 	// mac is that of the last signed message, the request's at first, in hexadecimal.
 	mac string
@@ -41,11 +41,11 @@ type judge struct {
 	unsigned int
 }
 
-var _ mdns.TsigProvider = (*judge)(nil)
+var _ mdns.TsigProvider = (*verifier)(nil)
 
-// sign packs a request with a signature, and returns who judges the answer.
-func sign(question *mdns.Msg, key Key) ([]byte, *judge, error) {
-	j := &judge{key: key, first: true}
+// sign packs a request with a signature, and returns what verifies the answer.
+func sign(question *mdns.Msg, key Key) ([]byte, *verifier, error) {
+	j := &verifier{key: key, first: true}
 	question.SetTsig(key.Name, key.Algorithm, fudge, time.Now().Unix())
 	packed, mac, err := mdns.TsigGenerateWithProvider(question, j, "", false)
 	j.mac = mac
@@ -53,13 +53,13 @@ func sign(question *mdns.Msg, key Key) ([]byte, *judge, error) {
 }
 
 // Generate is the MAC of a request.
-func (j *judge) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
+func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
 // Verify compares a MAC. What is digested begins with the length of the MAC before and that MAC; the messages that came
 // since without a signature follow it, and miekg/dns knows of none.
-func (j *judge) Verify(digested []byte, t *mdns.TSIG) error {
+func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
 	}
@@ -69,13 +69,13 @@ func (j *judge) Verify(digested []byte, t *mdns.TSIG) error {
 	}
 	at := 2 + int(binary.BigEndian.Uint16(digested))
 	if !hmac.Equal(j.key.MAC(digested[:at], j.pending, digested[at:]), got) {
-		return errors.New("the signature does not hold: the secrets differ, or somebody changed the message")
+		return errors.New("the signature does not hold: the secrets differ, or the message was changed on its way")
 	}
 	return nil
 }
 
-// take judges the next message.
-func (j *judge) take(raw []byte, m *mdns.Msg) error {
+// verifyMessage verifies the next message.
+func (j *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
 	if j == nil {
 		return nil
 	}
@@ -97,10 +97,10 @@ func (j *judge) take(raw []byte, m *mdns.Msg) error {
 	return nil
 }
 
-// end judges the whole: its last message has to be signed.
-func (j *judge) end() error {
+// verifyEnd checks that the last message was signed.
+func (j *verifier) verifyEnd() error {
 	if j != nil && j.unsigned > 0 {
-		return errors.New("TSIG: the last message is not signed, so nobody vouches for the end of the zone")
+		return errors.New("TSIG: the last message is not signed, so the end of the zone is not proven")
 	}
 	return nil
 }
