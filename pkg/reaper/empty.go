@@ -24,8 +24,8 @@ const (
 	recheck = 100
 )
 
-// errEnough ends a walk that has found what it looked for.
-var errEnough = errors.New("enough")
+// errFound ends a walk that has found what it looked for.
+var errFound = errors.New("found")
 
 // kind is one kind of namespaced objects of ours.
 type kind struct {
@@ -48,9 +48,9 @@ func (r *Reaper) kinds(namespace string) []kind {
 	}
 }
 
-// each calls f with every object of a kind that can be removed: not what is being deleted, nor what is protected, nor
-// a Delegation of a zone that stands: what others have there by it goes with the zone.
-func each(ctx context.Context, k kind, f func(metav1.Object) error) error {
+// walkRemovable calls f with every object of a kind that can be removed. An object that is being deleted or protected
+// cannot, nor can a Delegation of a zone that stands: what other namespaces have there by it goes with the zone.
+func walkRemovable(ctx context.Context, k kind, f func(metav1.Object) error) error {
 	p := pager.New(k.list)
 	p.PageSize, p.PageBufferSize = page, 1
 	return p.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
@@ -68,11 +68,11 @@ func each(ctx context.Context, k kind, f func(metav1.Object) error) error {
 	})
 }
 
-// leftover reports whether there is anything to remove.
-func (r *Reaper) leftover(ctx context.Context, namespace string) (bool, error) {
+// hasRemovable reports whether there is an object to remove.
+func (r *Reaper) hasRemovable(ctx context.Context, namespace string) (bool, error) {
 	for _, k := range r.kinds(namespace) {
-		err := each(ctx, k, func(metav1.Object) error { return errEnough })
-		if errors.Is(err, errEnough) {
+		err := walkRemovable(ctx, k, func(metav1.Object) error { return errFound })
+		if errors.Is(err, errFound) {
 			return true, nil
 		}
 		if err != nil {
@@ -82,12 +82,12 @@ func (r *Reaper) leftover(ctx context.Context, namespace string) (bool, error) {
 	return false, nil
 }
 
-// empty removes what the namespace left. What another replica or anybody removed meanwhile is removed.
-func (r *Reaper) empty(ctx context.Context, namespace string) error {
+// emptyNamespace removes what the namespace left. An object that another client removed meanwhile is no failure.
+func (r *Reaper) emptyNamespace(ctx context.Context, namespace string) error {
 	tried, removed, failed := 0, 0, 0
 	var last error
 	for _, k := range r.kinds(namespace) {
-		err := each(ctx, k, func(object metav1.Object) error {
+		err := walkRemovable(ctx, k, func(object metav1.Object) error {
 			if tried++; tried%recheck == 1 {
 				if gone, err := r.isGone(ctx, namespace); err != nil || !gone {
 					return errors.Join(fmt.Errorf("reaper: namespace %s is back, or may be, after %d removals: the rest of its objects stays", namespace, removed), err)

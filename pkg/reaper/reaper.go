@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// apart are the two 404s about a namespace.
-	apart = 10 * time.Minute
-	// share of the namespaces that may go in an hour.
-	share = 0.05
-	// between is the time from one look to the next where nothing happens, settle where a namespace was deleted: what
-	// empties it needs a moment, and many deletions at once need one look.
-	between, settle = 2 * time.Minute, 10 * time.Second
-	// patience bounds one live question: a client without a timeout of its own would hold every look for ever.
-	patience = 30 * time.Second
+	// confirmAfter is the time between the two 404s about a namespace (R1).
+	confirmAfter = 10 * time.Minute
+	// hourlyShare is the share of the namespaces that may go in an hour (R3).
+	hourlyShare = 0.05
+	// lookInterval is the time from one look to the next where nothing happens, settle where a namespace was deleted:
+	// what empties it needs a moment, and many deletions at once need one look.
+	lookInterval, settleTime = 2 * time.Minute, 10 * time.Second
+	// askTimeout bounds one live request: a client without a timeout of its own would hold up every look for ever.
+	askTimeout = 30 * time.Second
 )
 
 // Store is what the reaper needs of the store; the ledger is one.
@@ -48,7 +48,7 @@ type Store interface {
 
 // Config is what a Reaper is made of. Every field but Clock is required.
 type Config struct {
-	// Informer follows the namespaces of the cluster; whoever made it starts it.
+	// Informer follows the namespaces of the cluster. The caller starts it.
 	Informer coreinformers.NamespaceInformer
 	// Live asks the kube-apiserver itself about a namespace; no cache may stand between.
 	Live coreclient.NamespacesGetter
@@ -113,31 +113,31 @@ func (r *Reaper) Run(ctx context.Context) error {
 		return nil
 	}
 	for {
-		if err := r.look(ctx); err != nil && ctx.Err() == nil {
+		if err := r.lookForGone(ctx); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "objects of namespaces that are gone stay for now")
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-r.clock.After(between):
+		case <-r.clock.After(lookInterval):
 			continue
 		case <-deleted:
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-r.clock.After(settle):
+		case <-r.clock.After(settleTime):
 		}
 	}
 }
 
-// look finds the namespaces that are gone and empties the next of them whose turn it is.
-func (r *Reaper) look(ctx context.Context) error {
+// lookForGone finds the namespaces that are gone and empties the next of them whose turn it is.
+func (r *Reaper) lookForGone(ctx context.Context) error {
 	if err := r.isOurs(ctx); err != nil {
 		clear(r.gone) // R2: what was seen meanwhile may have been another cluster's
 		return err
 	}
-	there, err := r.listed()
+	there, err := r.listNamespaces()
 	if err != nil {
 		return err
 	}
@@ -163,8 +163,8 @@ func (r *Reaper) look(ctx context.Context) error {
 		first, before := r.gone[namespace]
 		if !before {
 			r.gone[namespace] = r.clock.Now()
-			klog.FromContext(ctx).Info("namespace is gone and left objects; they are removed if it stays so", "namespace", namespace, "for", apart)
-		} else if r.clock.Since(first) >= apart {
+			klog.FromContext(ctx).Info("namespace is gone and left objects; they are removed if it stays so", "namespace", namespace, "for", confirmAfter)
+		} else if r.clock.Since(first) >= confirmAfter {
 			ripe = append(ripe, namespace)
 		}
 	}
@@ -174,10 +174,10 @@ func (r *Reaper) look(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(ripe, func(x, y string) int { return r.gone[x].Compare(r.gone[y]) })
-	pace := time.Duration(float64(time.Hour) / (share * float64(max(len(held), 1))))
+	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(max(len(held), 1))))
 	for _, namespace := range ripe {
 		// What is being deleted or protected stays whatever we do, and must not take the turns of others.
-		any, err := r.leftover(ctx, namespace)
+		any, err := r.hasRemovable(ctx, namespace)
 		if err != nil {
 			doubts = append(doubts, err)
 			continue
@@ -193,18 +193,18 @@ func (r *Reaper) look(ctx context.Context) error {
 			klog.FromContext(ctx).V(2).Info("namespaces wait for their turn to be emptied", "namespaces", len(ripe), "next", wait)
 			break
 		}
-		if err := r.empty(ctx, namespace); err != nil {
+		if err := r.emptyNamespace(ctx, namespace); err != nil {
 			doubts = append(doubts, err)
 		}
 	}
 	return errors.Join(doubts...)
 }
 
-// isOurs asks the cluster who it is.
+// isOurs checks that the cluster is the one that the store belongs to.
 func (r *Reaper) isOurs(ctx context.Context) error {
-	system, err := r.ask(ctx, metav1.NamespaceSystem)
+	system, err := r.getLive(ctx, metav1.NamespaceSystem)
 	if err != nil {
-		return fmt.Errorf("reaper: asking the cluster who it is, by namespace %s: %w", metav1.NamespaceSystem, err)
+		return fmt.Errorf("reaper: asking which cluster this is, by namespace %s: %w", metav1.NamespaceSystem, err)
 	}
 	if system.UID == "" {
 		return fmt.Errorf("reaper: namespace %s has no UID, so the cluster cannot be told from another", metav1.NamespaceSystem)
@@ -220,15 +220,15 @@ func (r *Reaper) isOurs(ctx context.Context) error {
 	return nil
 }
 
-// ask gets a namespace from the kube-apiserver itself.
-func (r *Reaper) ask(ctx context.Context, namespace string) (*corev1.Namespace, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// getLive gets a namespace from the kube-apiserver itself, past every cache.
+func (r *Reaper) getLive(ctx context.Context, namespace string) (*corev1.Namespace, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	return r.config.Live.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 }
 
-// listed are the namespaces that the informer has; a list that cannot be whole is an error.
-func (r *Reaper) listed() (sets.Set[string], error) {
+// listNamespaces returns the namespaces that the informer has. A list that cannot be whole is an error.
+func (r *Reaper) listNamespaces() (sets.Set[string], error) {
 	list, err := r.config.Informer.Lister().List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("reaper: listing namespaces: %w", err)
@@ -243,9 +243,9 @@ func (r *Reaper) listed() (sets.Set[string], error) {
 	return out, nil
 }
 
-// isGone asks the kube-apiserver. The error is an answer that says neither.
+// isGone asks the kube-apiserver whether a namespace is gone. An answer that says neither is an error.
 func (r *Reaper) isGone(ctx context.Context, namespace string) (bool, error) {
-	_, err := r.ask(ctx, namespace)
+	_, err := r.getLive(ctx, namespace)
 	if err == nil {
 		return false, nil
 	}
@@ -253,7 +253,7 @@ func (r *Reaper) isGone(ctx context.Context, namespace string) (bool, error) {
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return false, fmt.Errorf("reaper: asking about namespace %s: %w", namespace, err)
 	}
-	// Whatever stands in the place of a kube-apiserver says 404 too, but not about this namespace.
+	// A proxy or load balancer in the place of a kube-apiserver says 404 too, but not about this namespace.
 	details := status.Status().Details
 	if details == nil || details.Kind != "namespaces" || details.Name != namespace || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return false, fmt.Errorf("reaper: a 404 that does not say that namespace %s is not found is no answer of a kube-apiserver: %w", namespace, err)
