@@ -32,16 +32,16 @@ const (
 	// remindInterval is the time between two rounds in which secondaries are told again of what they have not
 	// confirmed: what they were told may have been lost, or been too early.
 	remindInterval = 30 * time.Second
-	// patience bounds one question to the API.
-	patience = 10 * time.Second
+	// askTimeout bounds one request to the API.
+	askTimeout = 10 * time.Second
 )
 
 // Config of a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
-	// Members is run by whoever made it.
+	// Members is run by the caller.
 	Members *Members
-	// Classes and Zones are started by whoever has them. The transform of Zones leaves the annotation paused.
+	// Classes and Zones are started by the caller. The transform of Zones leaves the annotation paused.
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
@@ -95,9 +95,9 @@ func New(config Config) (*Controller, error) {
 	}
 	c.Members.Changed(func(class string) { c.queue.Add(task{class: class}) })
 	classes, errClasses := c.Classes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    c.classHeard,
-		UpdateFunc: func(_, after any) { c.classHeard(after) },
-		DeleteFunc: c.classHeard,
+		AddFunc:    c.classChanged,
+		UpdateFunc: func(_, after any) { c.classChanged(after) },
+		DeleteFunc: c.classChanged,
 	})
 	zones, errZones := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
@@ -115,7 +115,7 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-func (c *Controller) classHeard(object any) {
+func (c *Controller) classChanged(object any) {
 	if name, err := cache.DeletionHandlingObjectToName(object); err == nil {
 		c.queue.Add(task{name.Name, true})
 	}
@@ -147,7 +147,7 @@ func (c *Controller) Run(ctx context.Context) {
 	// In the order in which they have a right to the names of their keys.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
-		c.look(ctx, task{of.Name, true})
+		c.syncTask(ctx, task{of.Name, true})
 	}
 	close(c.begun)
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
@@ -170,7 +170,7 @@ func (c *Controller) Run(ctx context.Context) {
 			if !ok {
 				return
 			}
-			c.look(ctx, next)
+			c.syncTask(ctx, next)
 			c.queue.Done(next)
 		case <-secrets.C:
 			for _, object := range c.Classes.Informer().GetStore().List() {
@@ -188,7 +188,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-func (c *Controller) look(ctx context.Context, at task) {
+func (c *Controller) syncTask(ctx context.Context, at task) {
 	var err error
 	if at.peers {
 		err = c.syncPeers(ctx, at.class)
@@ -213,7 +213,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// errUnread: a Secret is there, or may be, and could not be read.
+// errUnread says that a Secret is there, or may be, and could not be read.
 var errUnread = errors.New("a Secret cannot be read")
 
 // syncPeers serves a class, with the peers that it has now, or ends it.
@@ -224,12 +224,12 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	known := c.serving[name]
 	if known != nil && (of == nil || of.UID != known.of.UID) {
-		c.end(name)
+		c.endClass(name)
 		known = nil
 	}
 	if of == nil || of.Spec.Transfer == nil || of.Spec.Paused {
 		// What is delivered stays as it is: to secondaries that are refused nothing changes.
-		c.end(name)
+		c.endClass(name)
 		return nil
 	}
 	peers, err := ReadPeers(of, func(namespace, name string) (map[string][]byte, error) {
@@ -244,25 +244,25 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return nil
 	}
 	if err == nil {
-		err = c.keysFree(of, peers)
+		err = c.decideKeys(of, peers)
 	}
 	if err != nil {
-		c.end(name)
+		c.endClass(name)
 		return err
 	}
 	if known != nil {
 		known.of = of
-		if same(known.peers, peers) {
+		if samePeers(known.peers, peers) {
 			return nil
 		}
 		if err := known.Update(peers.Class); err != nil {
-			c.end(name)
+			c.endClass(name)
 			return err
 		}
 		known.peers = peers
 		return nil
 	}
-	membership := c.membership(of)
+	membership := c.readMembership(of)
 	made, err := c.Primary.AddClass(peers.Class, membership)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	return nil
 }
 
-func (c *Controller) end(name string) {
+func (c *Controller) endClass(name string) {
 	if known := c.serving[name]; known != nil {
 		known.Close()
 		delete(c.serving, name)
@@ -281,9 +281,9 @@ func (c *Controller) end(name string) {
 	}
 }
 
-// keysFree ends later classes that have another key of the same name: a peer says by the name alone which it means, and
-// which class has it must not depend on who was looked at first.
-func (c *Controller) keysFree(of *v1alpha1.DNSClass, peers Peers) error {
+// decideKeys ends later classes that have another key of the same name: a peer says by the name alone which it means,
+// and which class has it must not depend on the order in which classes were looked at.
+func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	order, claims := []precedence.Rank{rankOf(of)}, map[string]map[string]string{of.Name: peers.Claims()}
 	for name, other := range c.serving {
 		if name != of.Name {
@@ -297,7 +297,7 @@ func (c *Controller) keysFree(of *v1alpha1.DNSClass, peers Peers) error {
 		if name == of.Name {
 			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, in its Secret and at the secondaries", to.ID)
 		}
-		c.end(name)
+		c.endClass(name)
 		c.queue.AddRateLimited(task{name, true})
 	}
 	return nil
@@ -307,13 +307,13 @@ func sameKey(a, b primary.Key) bool {
 	return a.Name == b.Name && a.Algorithm == b.Algorithm && bytes.Equal(a.MAC([]byte(a.Name)), b.MAC([]byte(b.Name)))
 }
 
-func same(a, b Peers) bool {
+func samePeers(a, b Peers) bool {
 	return a.Catalog == b.Catalog && slices.EqualFunc(a.Class.Keys, b.Class.Keys, sameKey) && slices.Equal(a.Class.Notify, b.Class.Notify) &&
 		slices.EqualFunc(a.Class.Allow, b.Class.Allow, func(a, b primary.Rule) bool { return a.Key == b.Key && slices.Equal(a.Prefixes, b.Prefixes) })
 }
 
-// membership is what the class has now.
-func (c *Controller) membership(of *v1alpha1.DNSClass) primary.Membership {
+// readMembership is what the class has now.
+func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	now := c.Members.Of(of.Name, of.CreationTimestamp.Time)
 	now.Paused = map[string]bool{}
 	for uid, at := range c.Members.Zones(of.Name) {
@@ -330,7 +330,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	if known == nil {
 		return nil
 	}
-	now := c.membership(known.of)
+	now := c.readMembership(known.of)
 	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) {
 		return nil
 	}
@@ -339,14 +339,13 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A store that was lost has no Deliveries, and no class either: then there is nobody to say that zones are
-		// gone.
-		asking, cancel := context.WithTimeout(ctx, patience)
+		// A store that was lost has no Deliveries, and no class either: then zones are not gone, but unknown.
+		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 		live, err := c.Client.KubizoneV1alpha1().DNSClasses().Get(asking, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && live.UID != known.of.UID:
-			c.end(name)
+			c.endClass(name)
 			return nil
 		case err != nil:
 			return fmt.Errorf("zones are to go from the class, and whether there still is one cannot be asked: %w", err)

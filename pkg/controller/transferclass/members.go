@@ -211,9 +211,9 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// put has a Delivery say something else, nil: nothing, at a revision. It returns the classes whose members changed, and
-// those of which something else is to be looked at. The mutex is held.
-func (m *Members) put(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
+// replaceRow replaces the row of a Delivery by what the Delivery says at a revision; nil takes the row away. It marks
+// the classes of both rows in touched where they differ. The mutex is held.
+func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	var after row
 	is := false
@@ -226,26 +226,26 @@ func (m *Members) put(at cache.ObjectName, one *v1alpha1.Delivery, revision uint
 	if was {
 		touched[before.class] = true
 		delete(m.rows, at)
-		delete(m.class(before.class).rows, before.uid)
+		delete(m.classMembers(before.class).rows, before.uid)
 	}
 	if is {
 		touched[after.class] = true
 		m.rows[at] = after
-		m.class(after.class).rows[after.uid] = after
+		m.classMembers(after.class).rows[after.uid] = after
 	}
 	if was && is && before.class == after.class && before.uid == after.uid && before.zone == after.zone && before.rank.ID == after.rank.ID {
 		return
 	}
 	if was {
-		m.class(before.class).at = revision
+		m.classMembers(before.class).at = revision
 	}
 	if is {
-		m.class(after.class).at = revision
+		m.classMembers(after.class).at = revision
 	}
 }
 
-// class is made where it is not yet. The mutex is held.
-func (m *Members) class(of string) *members {
+// classMembers are the members of a class, which are made where they are not yet. The mutex is held.
+func (m *Members) classMembers(of string) *members {
 	if m.classes[of] == nil {
 		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
 	}
@@ -257,12 +257,12 @@ type store struct{ *Members }
 
 var _ cache.ReflectorStore = store{}
 
-func (s store) Add(object any) error    { return s.event(object, true) }
-func (s store) Update(object any) error { return s.event(object, true) }
-func (s store) Delete(object any) error { return s.event(object, false) }
+func (s store) Add(object any) error    { return s.storeDelivery(object, true) }
+func (s store) Update(object any) error { return s.storeDelivery(object, true) }
+func (s store) Delete(object any) error { return s.storeDelivery(object, false) }
 func (s store) Resync() error           { return nil }
 
-func (s store) event(object any, there bool) error {
+func (s store) storeDelivery(object any, there bool) error {
 	one, ok := object.(*v1alpha1.Delivery)
 	if !ok {
 		return fmt.Errorf("%T is no Delivery", object)
@@ -274,12 +274,12 @@ func (s store) event(object any, there bool) error {
 	touched := map[string]bool{}
 	s.mu.Lock()
 	if there {
-		s.put(cache.MetaObjectToName(one), one, revision, touched)
+		s.replaceRow(cache.MetaObjectToName(one), one, revision, touched)
 	} else {
-		s.put(cache.MetaObjectToName(one), nil, revision, touched)
+		s.replaceRow(cache.MetaObjectToName(one), nil, revision, touched)
 	}
 	s.mu.Unlock()
-	s.tell(touched)
+	s.tellChanged(touched)
 	return nil
 }
 
@@ -304,22 +304,22 @@ func (s store) Replace(list []any, version string) error {
 		}
 		at := cache.MetaObjectToName(one)
 		there[at] = true
-		s.put(at, one, revision, touched)
+		s.replaceRow(at, one, revision, touched)
 	}
 	for at := range s.rows {
 		if !there[at] {
-			s.put(at, nil, revision, touched)
+			s.replaceRow(at, nil, revision, touched)
 		}
 	}
 	s.mu.Unlock()
-	s.tell(touched)
+	s.tellChanged(touched)
 	if first {
 		close(s.synced)
 	}
 	return nil
 }
 
-func (s store) tell(classes map[string]bool) {
+func (s store) tellChanged(classes map[string]bool) {
 	for class := range classes {
 		s.changed(class)
 	}

@@ -109,7 +109,7 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 }
 
-// Of two zones of one name the earlier Delivery's has it, whoever looks and in whatever order it heard of them.
+// Of two zones of one name that of the earlier Delivery has it, in whatever order a process heard of them.
 func TestMembers_oneZoneHasAName(t *testing.T) {
 	late, early := deliveryOf("red", "late", "x.test.", 5), deliveryOf("red", "early", "x.test.", 6)
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
@@ -123,7 +123,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	}
 	m, _ := newMembers()
 	if m.OfClass("red").Holder(name.MustParse("x.test.")) != "" {
-		t.Error("somebody has what nobody has")
+		t.Error("a name that no zone has has a holder")
 	}
 }
 
@@ -242,7 +242,7 @@ func secrets(of map[string]map[string]string) class.GetSecret {
 
 const octets = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
 
-// Every field of the block means something: who may transfer, with which key, who is told and who is waited for.
+// Every field of the block means something: which peers may transfer, with which key, which are notified and awaited.
 func TestReadPeers(t *testing.T) {
 	get := secrets(map[string]map[string]string{
 		"common": {"name": "common.example", "secret": octets}, "own": {"name": "own.example.", "secret": octets, "algorithm": "HMAC-SHA512"},
@@ -269,7 +269,7 @@ func TestReadPeers(t *testing.T) {
 	if s := peers.Secondaries; len(s) != 3 || s[0].Key.Name != "common.example." || s[1].Key.Name != "own.example." || s[1].Key.Algorithm != "hmac-sha512." || s[1].Name != "[2001:db8::1]:5353" {
 		t.Errorf("waited for: %+v", s)
 	}
-	// Without keys addresses say who is let in, and local ones only with leave.
+	// Without keys peers are known by their addresses, and local ones only with leave.
 	block := v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "127.0.0.1:5353"}}}
 	local := of(block)
 	for _, leave := range []bool{false, true} {

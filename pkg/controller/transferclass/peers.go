@@ -23,7 +23,7 @@ import (
 
 // Peers are what a DNSClass with a block transfer says.
 type Peers struct {
-	// Class is what primaries go by.
+	// Class configures primaries.
 	Class primary.ClassConfig
 	// Secondaries and Catalog are what the provider asks.
 	Secondaries []transfer.Secondary
@@ -42,9 +42,9 @@ func (p Peers) Claims() map[string]string {
 // ReadPeers reads the block and the Secrets that it names. Errors are *delivery.Error; those of secret are returned as
 // they are.
 //
-// Who has a key may transfer from anywhere: a secondary often asks from another address than it answers at. One
-// without a key is known by its address alone. Where addresses are local and the class has no leave to reach such
-// ones, nobody is told, let in or asked there.
+// A secondary with a key may transfer from any address, since it often asks from another one than it answers at. A
+// secondary without a key is known by its address alone. Where an address is local and the class has no leave to reach
+// such ones, it is not notified, allowed or asked.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	block := of.Spec.Transfer
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
