@@ -29,9 +29,9 @@ type Config struct {
 	AllowCacheTTL, DenyCacheTTL time.Duration
 	// RetryBackoff says how a review is repeated that the cluster was too busy to answer; Steps is at least 1.
 	RetryBackoff wait.Backoff
-	// AlwaysAllowGroups may do everything without being asked about; none: nobody.
+	// AlwaysAllowGroups may do everything without a review.
 	AlwaysAllowGroups []string
-	// AlwaysAllowPaths are open to everybody: paths, or prefixes that end in *; none: no path.
+	// AlwaysAllowPaths are open to every user: paths, or prefixes that end in *.
 	AlwaysAllowPaths []string
 	// InEveryNamespace picks the requests that are asked about as what they would be in every namespace: no Role and no
 	// RoleBinding of a namespace gives them, also not one to everything in it. nil picks none.
@@ -44,7 +44,7 @@ type Config struct {
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
-		wrong = append(wrong, errors.New("authorization: Client is required: without it nobody but AlwaysAllowGroups could be allowed anything"))
+		wrong = append(wrong, errors.New("authorization: Client is required: without it no user outside AlwaysAllowGroups could be allowed anything"))
 	}
 	if c.AllowCacheTTL < 0 || c.DenyCacheTTL < 0 {
 		wrong = append(wrong, fmt.Errorf("authorization: AllowCacheTTL %v and DenyCacheTTL %v must not be negative (0: ask every time)", c.AllowCacheTTL, c.DenyCacheTTL))
@@ -150,7 +150,8 @@ func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAware
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// narrow: the request is about fewer objects than all of its resource. A selector that does not parse narrows nothing.
+// narrow reports whether a request is about fewer objects than all of its resource. A selector that does not parse
+// narrows nothing.
 func narrow(asked authorizer.Attributes) bool {
 	if !asked.IsResourceRequest() {
 		return false

@@ -4,7 +4,7 @@
 // Package authorization asks the kube-apiserver whether a request is allowed, by SubjectAccessReview, with upstream's
 // webhook authorizer, its cache and its retries, but with a client and a question of our own: upstream's
 // DelegatingAuthorizationOptions let 200 reviews pass a second and cache each answer by object name, so that a tenant
-// who writes many objects is served 200 of them a second.
+// with many writes is served 200 of them a second.
 //
 // It promises: (1) a request that names its object, or selects objects, is first asked about without name and
 // selectors, the rest of it kept, and only where that is not allowed is it asked about as it is. Under RBAC this is
@@ -20,7 +20,7 @@
 // is asked about. (6) What Config.InEveryNamespace picks is asked about without its namespace: a Role there does not
 // give it, however wide it is.
 //
-// It does not know who a user is (authentication comes before), what a verb does, or the rules of any cluster.
+// It does not authenticate users, and does not know what a verb does, or the rules of any cluster.
 //
 // Read authorizer.go first, then options.go.
 package authorization
