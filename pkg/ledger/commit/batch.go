@@ -90,17 +90,17 @@ type member struct {
 // writesObject: what was decided is more than what stands already.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
-// carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go
+// carryOut has requests decided and committed under the caller's locks of zones, in order, as many at a time as go
 // together, until each is answered.
-func (com *Committer) carry(ctx context.Context, locks []*queue, requests []*request) {
+func (com *Committer) carryOut(ctx context.Context, locks []*queue, requests []*request) {
 	bound := MaxBatchOctets
 	for try := 0; len(requests) > 0; {
 		b := &batch{com: com, locks: locks, try: try, bound: bound}
 		if len(locks) > 0 {
 			b.head = locks[0]
 		}
-		rest := b.decide(ctx, requests)
-		again := b.commit(ctx)
+		rest := b.decideRequests(ctx, requests)
+		again := b.commitOnce(ctx)
 		switch {
 		case len(again) == 0:
 			try = 0
@@ -108,16 +108,16 @@ func (com *Committer) carry(ctx context.Context, locks []*queue, requests []*req
 			try++
 		}
 		bound = b.bound
-		if requests = append(again, b.overtake(rest)...); ctx.Err() != nil {
+		if requests = append(again, b.answerOvertaken(rest)...); ctx.Err() != nil {
 			replyAll(requests, Answer{Err: ctx.Err()})
 			return
 		}
 	}
 }
 
-// decide takes in as many requests as go together, from the first on, and returns those left over.
-func (b *batch) decide(ctx context.Context, requests []*request) (rest []*request) {
-	if err := b.begin(ctx); err != nil {
+// decideRequests takes in as many requests as go together, from the first on, and returns those left over.
+func (b *batch) decideRequests(ctx context.Context, requests []*request) (rest []*request) {
+	if err := b.takeZone(ctx); err != nil {
 		replyAll(requests, Answer{Err: err})
 		return nil
 	}
@@ -128,10 +128,10 @@ func (b *batch) decide(ctx context.Context, requests []*request) (rest []*reques
 	requests:
 		for i, r := range requests {
 			looking := len(cold) > 0 // on facts for those behind the first that lacks some, no more
-			if !looking && b.full() {
+			if !looking && b.isFull() {
 				break
 			}
-			verdict, lacks := b.admit(ctx, r, looking, len(requests) == 1 || pass == maxPasses)
+			verdict, lacks := b.decideRequest(ctx, r, looking, len(requests) == 1 || pass == maxPasses)
 			switch {
 			case verdict == lacking && pass < maxPasses:
 				cold = append(cold, lacks...)
@@ -147,7 +147,7 @@ func (b *batch) decide(ctx context.Context, requests []*request) (rest []*reques
 		}
 		// What memory does not tell is read for all at once, and remembered at the head. Where the zone has moved,
 		// all of it is decided anew.
-		err := b.warm(ctx, facts.Dedupe(cold))
+		err := b.warmFacts(ctx, facts.Dedupe(cold))
 		b.com.mem.Mu.Lock()
 		moved := b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
 		b.com.mem.Mu.Unlock()
@@ -157,7 +157,7 @@ func (b *batch) decide(ctx context.Context, requests []*request) (rest []*reques
 		requests = append(b.requests(), requests...)
 		*b = batch{com: b.com, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
 		if err == nil {
-			err = b.begin(ctx)
+			err = b.takeZone(ctx)
 		}
 		if err != nil {
 			replyAll(requests, Answer{Err: err})
@@ -166,12 +166,12 @@ func (b *batch) decide(ctx context.Context, requests []*request) (rest []*reques
 	}
 }
 
-// begin takes the zone as it is remembered, or reads it. What is remembered beside another server would not hold.
-func (b *batch) begin(ctx context.Context) error {
+// takeZone takes the zone as it is remembered, or reads it. What is remembered beside another server would not hold.
+func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
 	}
-	com, stale := b.com, b.try == 0 && b.com.contended(b.head)
+	com, stale := b.com, b.try == 0 && b.com.isContended(b.head)
 	com.mem.Mu.Lock()
 	known := b.head.Loaded && !stale
 	com.mem.Mu.Unlock()
@@ -190,9 +190,9 @@ func (b *batch) begin(ctx context.Context) error {
 	return nil
 }
 
-// full: the next record might not fit. A record brings at most nine operations
+// isFull reports whether the next record might not fit. A record brings at most nine operations
 // beside those that all of them share, and some 200 KiB: twice maxEntry and what is known of its name.
-func (b *batch) full() bool {
+func (b *batch) isFull() bool {
 	const each, shared = 9, 8
 	ops := int(b.com.mem.Ops.Load())
 	return b.closed || len(b.members) > 0 && (len(b.cmps)+each > ops || len(b.Facts)+len(b.Puts)+b.writes+each+shared > ops || b.octets > b.bound)
@@ -207,9 +207,9 @@ const (
 	boundary                // it begins the next batch
 )
 
-// admit decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that
+// decideRequest decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that
 // memory does not have.
-func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
+func (b *batch) decideRequest(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	return b.admitLocked(ctx, r, looking, reading)
@@ -226,15 +226,15 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 			r.reply(Answer{behind: true})
 		}
 		return taken, nil
-	case w.alone() && (!first || looking):
+	case w.goesAlone() && (!first || looking):
 		return boundary, nil
-	case b.has(w.Key): // its expected revision is about to end
+	case b.hasOperation(w.Key): // its expected revision is about to end
 		return boundary, nil
 	}
-	s, out, cold, err := b.ask(ctx, w, first && !looking, looking, reading || w.alone() || b.Zone == nil)
+	s, out, cold, err := b.runLaw(ctx, w, first && !looking, looking, reading || w.goesAlone() || b.Zone == nil)
 	switch {
 	case errors.Is(err, facts.ErrMoved):
-		out, err := b.com.moved(ctx, w)
+		out, err := b.com.presentState(ctx, w)
 		r.reply(Answer{Out: out, Err: err})
 		return taken, nil
 	case err != nil:
@@ -267,7 +267,7 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 	}
 	m := member{request: r, session: s, refusal: out.Refusal, plan: out.Plan}
 	if out.Refusal == nil {
-		if missing := b.com.missing(b.locks, out.Plan); len(missing) > 0 {
+		if missing := b.com.missingLocks(b.locks, out.Plan); len(missing) > 0 {
 			r.reply(Answer{Locks: missing})
 			return taken, nil
 		}
@@ -282,14 +282,14 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 		if op != nil {
 			m.op = *op
 		}
-		if !b.include(&m, object) {
+		if !b.includeMember(&m, object) {
 			return boundary, nil
 		}
 	} else if r.order != nil {
 		r.order.broken.Store(true)
 	}
 	for _, c := range cmps {
-		b.compare(c)
+		b.addCompare(c)
 	}
 	for _, z := range s.Zones {
 		if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
@@ -297,7 +297,7 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 		}
 	}
 	b.members = append(b.members, m)
-	b.closed = b.closed || w.alone()
+	b.closed = b.closed || w.goesAlone()
 	return taken, nil
 }
 
@@ -317,15 +317,15 @@ func (b *batch) settleOn(s *facts.Session, w *Write, p *law.Plan) {
 	b.closed = b.closed || len(b.locks) > 1
 }
 
-func (b *batch) has(key string) bool {
+func (b *batch) hasOperation(key string) bool {
 	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.Key == key })
 }
 
-// ask runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into
+// runLaw runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into
 // memory, for all requests at once. Others a write reads by itself: ranges, names that are too deep for single
 // compares, and facts of other zones. nil: the write has to be the first, since it rests on what the batch writes, or
 // the batch has read enough.
-func (b *batch) ask(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
+func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
 	s = b.com.mem.Session(w.Guess && b.try == 0)
 	if w.flat {
 		s.Depth = facts.FlatName
@@ -378,9 +378,9 @@ func (b *batch) ask(ctx context.Context, w *Write, first, looking, reading bool)
 	return s, out, nil, nil
 }
 
-// compare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot
+// addCompare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot
 // hold, and what they are of is decided anew.
-func (b *batch) compare(c clientv3.Cmp) {
+func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
 		if have, ok := b.proven[key]; ok && have == mod {
@@ -395,8 +395,8 @@ func (b *batch) compare(c clientv3.Cmp) {
 	b.cmps = append(b.cmps, c)
 }
 
-// weight is about what a fact takes, with its key. What a tenant can make long is counted.
-func weight(fact any) int {
+// weigh returns about what a fact takes, with its key. What a tenant can make long is counted.
+func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
 		return etcd.KeyOctets + 96*(len(v.Values)+len(v.Cut))
@@ -406,8 +406,8 @@ func weight(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// include moves the zone and its facts on. false: nothing of it, since it does not go with the others.
-func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
+// includeMember moves the zone and its facts on. false: nothing of it, since it does not go with the others.
+func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
 	if !b.whole && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
 		return false // what is delivered from then on ends with a transaction
@@ -431,9 +431,9 @@ func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 			b.Facts = map[law.Key]any{}
 		}
 		if before, written := b.Facts[x.Key]; written {
-			b.octets -= weight(before)
+			b.octets -= weigh(before)
 		}
-		b.octets += weight(x.Value)
+		b.octets += weigh(x.Value)
 		b.Facts[x.Key] = x.Value
 	}
 	count := len(b.Puts)
@@ -449,13 +449,13 @@ func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 	if p.Zone != nil {
 		b.moveOn(*p.Zone, object)
 		if w.Item != nil {
-			b.touch(w.Item, p.Zone)
+			b.touchWork(w.Item, p.Zone)
 		}
 	}
 	if w.Also != nil {
 		cmps, ops := w.Also(p)
 		for _, c := range cmps {
-			b.compare(c)
+			b.addCompare(c)
 		}
 		for _, op := range ops {
 			b.Puts.Add(etcd.KeyValue{Key: string(op.KeyBytes()), Value: op.ValueBytes(), Gone: op.IsDelete()})
@@ -492,15 +492,15 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 	b.change, b.Zone, b.object = &c, c.Zone, object
 }
 
-// touch has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first,
+// touchWork has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first,
 // so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone
 // compares the item in any case: its mark may have been taken off, and the item be gone, since the item was read.
-func (b *batch) touch(s *Item, c *law.ZoneChange) {
+func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
 		return
 	}
 	key := b.com.mem.Layout.Outbox(s.Work.ID)
-	b.compare(etcd.RevisionIs(key, s.Mod))
+	b.addCompare(etcd.RevisionIs(key, s.Mod))
 	if slices.ContainsFunc(s.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
 	}
@@ -510,8 +510,8 @@ func (b *batch) touch(s *Item, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// warm reads facts into memory, the zone's under its present revision.
-func (b *batch) warm(ctx context.Context, keys []law.Key) error {
+// warmFacts reads facts into memory, the zone's under its present revision.
+func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	s := b.com.mem.Session(false)
 	b.com.mem.Mu.Lock()
 	if b.Zone != nil {
@@ -526,25 +526,25 @@ func (b *batch) warm(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// commit sends the batch and answers what it settles. again are requests that are to be decided anew.
-func (b *batch) commit(ctx context.Context) (again []*request) {
+// commitOnce sends the batch and answers what it settles. again are requests that are to be decided anew.
+func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	if len(b.members) == 0 {
 		return nil
 	}
 	com := b.com
-	then, journal, err := b.operations(ctx)
+	then, journal, err := b.buildTransaction(ctx)
 	if err != nil {
 		b.answerAll(Answer{Err: err})
 		return nil
 	}
 	var orelse []clientv3.Op
 	if b.try > 0 { // the first try will do, mostly
-		orelse = b.gets()
+		orelse = b.readCompared()
 	}
 	com.mem.Fault("before-commit")
 	com.mem.Stats.Transactions.Add(1)
 	started := time.Now()
-	r, err := com.mem.Client.Txn(b.paid(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
+	r, err := com.mem.Client.Txn(b.paidContext(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	trip := time.Since(started)
 	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
 	case (many || etcd.TooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
@@ -572,10 +572,10 @@ func (b *batch) commit(ctx context.Context) (again []*request) {
 	if !r.Succeeded {
 		com.mem.Stats.Conflicts.Add(1)
 		b.raced = true
-		return b.lost(ctx, r)
+		return b.readLost(ctx, r)
 	}
-	com.latency.took(trip)
-	b.applied(r, journal, trip)
+	com.latency.note(trip)
+	b.applyResult(r, journal, trip)
 	return nil
 }
 
@@ -595,8 +595,8 @@ func replyAll(requests []*request, a Answer) {
 	}
 }
 
-// operations of the transaction; journal is the octets of the step that it writes. The objects stand first, in order.
-func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int, err error) {
+// buildTransaction makes the operations of the transaction. journal is the octets of the step that it writes. The objects stand first, in order.
+func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journal int, err error) {
 	com := b.com
 	then = make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
 	own := ""
@@ -627,7 +627,7 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 			then = append(then, etcd.OpPut(key, data))
 		}
 		if !c.Zone.Pending || c.Ended != nil {
-			if key, value, tx := b.journalled(c); tx != nil {
+			if key, value, tx := b.journalStep(c); tx != nil {
 				then = append(then, etcd.OpPut(key, value))
 				com.jr.Made.Put(key, value, tx)
 				if len(tx.Steps) > 0 {
@@ -651,9 +651,9 @@ func (b *batch) comparesZone() bool {
 	return ok
 }
 
-// journalled is the journal key of the batch: its steps, or a mark that the zone
+// journalStep returns the journal key of the batch: its steps, or a mark that the zone
 // settled, unsettled or went. nil: there is nothing to tell.
-func (b *batch) journalled(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
+func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
 	case c.Gone || c.Ended != nil:
@@ -676,13 +676,13 @@ func (b *batch) journalled(c *law.ZoneChange) (key string, value []byte, tx *con
 	return key, layout.Encode(tx), tx
 }
 
-// applied remembers what the transaction made true, and answers.
-func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration) {
+// applyResult remembers what the transaction made true, and answers.
+func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Duration) {
 	com, rev := b.com, r.Header.Revision
 	if len(b.members) > 1 {
 		com.mem.Stats.Batches.Add(1)
 	}
-	com.Usage.note(b.change, b.Facts)
+	com.Usage.noteCounts(b.change, b.Facts)
 	com.mem.Mu.Lock()
 	for _, h := range b.locks {
 		if time.Since(h.met) < contention {
@@ -691,7 +691,7 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 			h.asked = 0
 		}
 	}
-	b.remember(rev, journal)
+	b.rememberResult(rev, journal)
 	next := 0 // of the responses, in which the objects stand first
 	for i := range b.members {
 		m := &b.members[i]
@@ -709,7 +709,7 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 		m.reply(Answer{Out: out})
 	}
 	if b.head != nil {
-		b.head.waiting = b.overtake(b.head.waiting)
+		b.head.waiting = b.answerOvertaken(b.head.waiting)
 	}
 	com.mem.Mu.Unlock()
 	if b.held && com.held != nil {
@@ -717,9 +717,9 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 	}
 }
 
-// overtake answers those requests that were begun on an object as it stood before the batch wrote it, and returns the
+// answerOvertaken answers those requests that were begun on an object as it stood before the batch wrote it, and returns the
 // others.
-func (b *batch) overtake(waiting []*request) []*request {
+func (b *batch) answerOvertaken(waiting []*request) []*request {
 	return slices.DeleteFunc(waiting, func(r *request) bool {
 		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
 		if i < 0 {
@@ -735,8 +735,8 @@ func (b *batch) overtake(waiting []*request) []*request {
 	})
 }
 
-// remember takes in what the transaction at rev made true of the zone and of names. The caller holds Memory.Mu.
-func (b *batch) remember(rev int64, journal int) {
+// rememberResult takes in what the transaction at rev made true of the zone and of names. The caller holds Memory.Mu.
+func (b *batch) rememberResult(rev int64, journal int) {
 	com := b.com
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
@@ -747,7 +747,7 @@ func (b *batch) remember(rev int64, journal int) {
 			if c.Gone {
 				com.mem.Absent(h.Head, rev)
 			} else {
-				b.advance(h.Head, c.Zone, rev)
+				b.advanceHead(h.Head, c.Zone, rev)
 			}
 		}
 	} else if b.object != nil && b.head.Mod == b.Mod { // it moved as it is
@@ -771,10 +771,10 @@ func (b *batch) remember(rev int64, journal int) {
 	}
 }
 
-// advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision
+// advanceHead has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision
 // between, or is pending: what is left of its keys is purged, and it may come again with others. The caller holds
 // Memory.Mu.
-func (b *batch) advance(h *facts.Head, zone *law.Zone, rev int64) {
+func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
 		facts = nil
@@ -797,8 +797,8 @@ func (b *batch) advance(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// gets read what the batch has compared: its zones, then its objects.
-func (b *batch) gets() []clientv3.Op {
+// readCompared makes the reads of what the batch has compared: its zones, then its objects.
+func (b *batch) readCompared() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(b.zones)+len(b.members))
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
@@ -809,13 +809,13 @@ func (b *batch) gets() []clientv3.Op {
 	return ops
 }
 
-// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a
+// readLost takes in what stands where a compare failed. A write whose object has changed is told so; the others are decided anew. Where a
 // zone has moved whose lock they do not have, those that looked at it take that first.
-func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
+func (b *batch) readLost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	com := b.com
 	if len(r.Responses) == 0 {
 		var err error
-		if r, err = com.mem.Client.Txn(ctx).Then(b.gets()...).Commit(); err != nil {
+		if r, err = com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit(); err != nil {
 			b.answerAll(Answer{Err: err})
 			return nil
 		}
@@ -895,8 +895,8 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 	return again
 }
 
-// contended reports whether another server has been met at the zone lately.
-func (com *Committer) contended(h *queue) bool {
+// isContended reports whether another server has been met at the zone lately.
+func (com *Committer) isContended(h *queue) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return time.Since(h.met) < contention
@@ -923,9 +923,9 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 }
 
-// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of
+// payerOf returns the payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of
 // its object, or the one that caused its cascade.
-func (w *Write) payer() etcd.Payer {
+func (w *Write) payerOf() etcd.Payer {
 	if w.Item != nil {
 		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
 	}
@@ -937,19 +937,19 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 {
 		return ctx
 	}
-	return etcd.PaidBy(ctx, w.payer())
+	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// paid is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
+// paidContext is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
 // of them write together. Refusals pay where nothing is written.
-func (b *batch) paid(ctx context.Context) context.Context {
+func (b *batch) paidContext(ctx context.Context) context.Context {
 	if len(b.members) == 1 {
 		return b.members[0].w.paidIn(ctx)
 	}
 	all := make([]etcd.Payer, 0, len(b.members))
 	for i := range b.members {
 		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
-			by := m.w.payer()
+			by := m.w.payerOf()
 			by.Weight += len(m.op.ValueBytes())
 			all = append(all, by)
 		}

@@ -109,7 +109,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 		defer func() { com.Release(w.Locks...); w.Locks = nil }()
 	}
 	for postponed := time.Duration(0); ; {
-		a := com.submit(ctx, w)
+		a := com.submitWrite(ctx, w)
 		switch {
 		case a.sent:
 			return Outcome{}, a.Err
@@ -132,32 +132,32 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	}
 }
 
-// submit has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a
+// submitWrite has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a
 // Record, or concerns no zone that is known.
-func (com *Committer) submit(ctx context.Context, w *Write) Answer {
+func (com *Committer) submitWrite(ctx context.Context, w *Write) Answer {
 	r := newRequest(w)
-	if w.alone() && w.Hint != "" && len(w.Locks) == 0 {
+	if w.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
 		if err := com.Acquire(ctx, w, w.Hint); err != nil {
 			return Answer{Err: err}
 		}
 	}
 	if len(w.Locks) > 0 || w.Hint == "" {
-		com.carry(ctx, w.Locks, []*request{r})
+		com.carryOut(ctx, w.Locks, []*request{r})
 		return <-r.answer
 	}
 	com.mem.Mu.Lock()
 	h := com.queueAt(w.Hint)
 	com.mem.Mu.Unlock()
-	com.enqueue(ctx, h, r)
-	return com.wait(ctx, h, r)
+	com.enqueueRequests(ctx, h, r)
+	return com.awaitAnswer(ctx, h, r)
 }
 
-// alone: the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the
+// goesAlone reports whether the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the
 // zone as it stands.
-func (w *Write) alone() bool { return w.Resource != "records" || w.Keep }
+func (w *Write) goesAlone() bool { return w.Resource != "records" || w.Keep }
 
-// moved is the outcome of a write whose object has changed since it was read: the present one.
-func (com *Committer) moved(ctx context.Context, w *Write) (Outcome, error) {
+// presentState is the outcome of a write whose object has changed since it was read: the present one.
+func (com *Committer) presentState(ctx context.Context, w *Write) (Outcome, error) {
 	kv, rev, err := etcd.ReadKey(ctx, com.mem.Client, w.Key)
 	if err != nil {
 		return Outcome{}, err
@@ -177,9 +177,9 @@ func (com *Committer) Late(w *Write, err error) error {
 	return err
 }
 
-// missing are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding
+// missingLocks are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding
 // it writes (a move reserves a place, a removal leaves a mark), since each write of theirs compares that too.
-func (com *Committer) missing(locks []*queue, plan *law.Plan) (missing []string) {
+func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
 		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {

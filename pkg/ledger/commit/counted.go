@@ -16,9 +16,9 @@ type usage struct {
 	changed map[law.Key]bool
 }
 
-// note takes the counts that a committed batch has changed of a zone with Delegations, and those of the namespaces
+// noteCounts takes the counts that a committed batch has changed of a zone with Delegations, and those of the namespaces
 // whose rules it changes.
-func (u *usage) note(c *law.ZoneChange, facts map[law.Key]any) {
+func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return
 	}

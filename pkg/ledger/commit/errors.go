@@ -37,7 +37,7 @@ func Status(resource, object string, err error) error {
 	case law.Later:
 		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
 	case law.Duplicate:
-		return apierrors.NewInvalid(kind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate, Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
+		return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate, Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
 	}
 	at := refusal.Field
 	if at == "" {
@@ -47,10 +47,10 @@ func Status(resource, object string, err error) error {
 	if value == nil {
 		value = field.OmitValueType{}
 	}
-	return apierrors.NewInvalid(kind(resource), object, field.ErrorList{field.Invalid(field.NewPath(at), value, refusal.Message)})
+	return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{field.Invalid(field.NewPath(at), value, refusal.Message)})
 }
 
-func kind(resource string) schema.GroupKind {
+func groupKind(resource string) schema.GroupKind {
 	if resource == "zones" {
 		return v1alpha1.Kind("Zone")
 	}

@@ -103,7 +103,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	}
 	answers := make([]Answer, len(writes))
 	if zone == "" {
-		com.carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
+		com.carryOut(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
 		for i, r := range requests {
 			answers[i] = <-r.answer
 		}
@@ -112,9 +112,9 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	com.mem.Mu.Lock()
 	q := com.queueAt(zone)
 	com.mem.Mu.Unlock()
-	com.enqueue(ctx, q, requests...)
+	com.enqueueRequests(ctx, q, requests...)
 	for i, r := range requests {
-		answers[i] = com.wait(ctx, q, r)
+		answers[i] = com.awaitAnswer(ctx, q, r)
 	}
 	return answers
 }
@@ -155,8 +155,8 @@ func (r *request) reply(a Answer) {
 	r.answer <- a
 }
 
-// leave waits until nothing reads the caller's object, and sees to it that nothing will again.
-func (r *request) leave() {
+// withdraw waits until nothing reads the caller's object, and sees to it that nothing will again.
+func (r *request) withdraw() {
 	r.deciding.Lock()
 	r.gone = true
 	r.deciding.Unlock()
@@ -205,9 +205,9 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock
+// enqueueRequests puts requests behind those that wait at a zone. The first caller that finds none there takes the lock
 // itself; where others have come by then, a goroutine goes on, so that a write that is decided waits for no other.
-func (com *Committer) enqueue(ctx context.Context, h *queue, requests ...*request) {
+func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ...*request) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, requests...)
 	first := !h.committing
@@ -223,21 +223,21 @@ func (com *Committer) enqueue(ctx context.Context, h *queue, requests ...*reques
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():
-		com.resign(ctx, h)
+		com.resignQueue(ctx, h)
 		return
 	}
-	batch := com.take(h)
+	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(r *request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
-		com.carry(ctx, []*queue{h}, batch)
+		com.carryOut(ctx, []*queue{h}, batch)
 		com.Release(h)
-		com.resign(ctx, h)
+		com.resignQueue(ctx, h)
 		return
 	}
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// wait returns the answer to a request, and takes it out of the queue where its time ends first.
-func (com *Committer) wait(ctx context.Context, h *queue, r *request) Answer {
+// awaitAnswer returns the answer to a request, and takes it out of the queue where its time ends first.
+func (com *Committer) awaitAnswer(ctx context.Context, h *queue, r *request) Answer {
 	select {
 	case a := <-r.answer:
 		return a
@@ -251,7 +251,7 @@ func (com *Committer) wait(ctx context.Context, h *queue, r *request) Answer {
 	if waiting > 0 {
 		return Answer{Err: ctx.Err()}
 	}
-	r.leave()
+	r.withdraw()
 	select {
 	case a := <-r.answer:
 		return a
@@ -260,8 +260,8 @@ func (com *Committer) wait(ctx context.Context, h *queue, r *request) Answer {
 	}
 }
 
-// resign leaves the writes that wait at a zone to a goroutine, where there are any.
-func (com *Committer) resign(ctx context.Context, h *queue) {
+// resignQueue leaves the writes that wait at a zone to a goroutine, where there are any.
+func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	if h.committing = len(h.waiting) > 0; h.committing {
@@ -274,7 +274,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*reques
 	for {
 		if len(batch) == 0 {
 			h.sem <- struct{}{}
-			if batch = com.take(h); len(batch) == 0 {
+			if batch = com.takeBatch(h); len(batch) == 0 {
 				com.mem.Mu.Lock()
 				h.committing = len(h.waiting) > 0
 				more := h.committing
@@ -288,7 +288,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*reques
 		}
 		within, cancel := context.WithTimeout(ctx, batchTimeout)
 		started := time.Now()
-		com.carry(within, []*queue{h}, batch)
+		com.carryOut(within, []*queue{h}, batch)
 		cancel()
 		com.Release(h)
 		com.waitForBatch(h, len(batch), started)
@@ -296,8 +296,8 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*reques
 	}
 }
 
-// take is the next batch, in order.
-func (com *Committer) take(h *queue) []*request {
+// takeBatch returns the next batch, in order.
+func (com *Committer) takeBatch(h *queue) []*request {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	batch := h.waiting
@@ -310,7 +310,7 @@ func (com *Committer) take(h *queue) []*request {
 
 // waitForBatch waits for as many writes as the last batch had, where a commit takes long.
 func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
-	if size < largeBatch || com.latency.disk() < com.slowCommit {
+	if size < largeBatch || com.latency.least() < com.slowCommit {
 		return
 	}
 	com.mem.Mu.Lock()
@@ -371,16 +371,16 @@ type latencies struct {
 // free.
 const manyLatencies = 256
 
-func (t *latencies) took(trip time.Duration) {
+func (t *latencies) note(trip time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last[t.n%len(t.last)] = trip
 	t.n++
 }
 
-// disk is the least of them: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is
+// least is the least of the latencies: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is
 // known.
-func (t *latencies) disk() time.Duration {
+func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n == 0 {

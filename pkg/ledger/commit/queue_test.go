@@ -27,10 +27,10 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 		{SlowCommit - 1, 1, false},
 	} {
 		for range x.n {
-			com.latency.took(x.trip)
+			com.latency.note(x.trip)
 		}
-		if got := (com.latency.disk() >= com.slowCommit); got != x.slow {
-			t.Errorf("after %d commits of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, com.latency.disk())
+		if got := (com.latency.least() >= com.slowCommit); got != x.slow {
+			t.Errorf("after %d commits of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, com.latency.least())
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 		{SlowCommit / 2, largeBatch, 0},
 	} {
 		com, h := New(facts.New(facts.Config{}), nil, nil, nil, SlowCommit), &queue{}
-		com.latency.took(x.turn)
+		com.latency.note(x.turn)
 		com.waitForBatch(h, x.size, time.Now())
 		if h.want != x.want {
 			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.size, h.want, x.want)

@@ -79,22 +79,22 @@ func (t *Set) Run(ctx context.Context) error {
 	defer func() { com.Release(t.locks.Locks...) }()
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1})
 	for _, w := range t.Writes { // the zone that it will be, mostly
-		if _, hint, err := w.Ask(); err == nil && hint != "" && w.decided() {
+		if _, hint, err := w.Ask(); err == nil && hint != "" && w.isDecided() {
 			if err := com.Acquire(ctx, &t.locks, hint); err != nil {
-				return t.late(err)
+				return t.timeoutError(err)
 			}
 			break
 		}
 	}
 	for {
-		err := t.decide(ctx)
+		err := t.decideRound(ctx)
 		switch {
 		case errors.Is(err, facts.ErrOverlayMoved) && ctx.Err() == nil:
 			continue
 		case errors.Is(err, facts.ErrMoved) && len(t.Lost) > 0:
 			return nil
 		case err != nil:
-			return t.late(err)
+			return t.timeoutError(err)
 		case t.later && t.postponed < maxPostponed:
 			t.postponed += laterPause
 			com.Release(t.locks.Locks...)
@@ -103,19 +103,19 @@ func (t *Set) Run(ctx context.Context) error {
 			continue
 		case len(t.missing) > 0:
 			if err := com.Acquire(ctx, &t.locks, t.missing...); err != nil {
-				return t.late(err)
+				return t.timeoutError(err)
 			}
 			continue // what was true before the lock may not be now
 		}
-		done, err := t.send(ctx)
+		done, err := t.commitSet(ctx)
 		if err != nil || done {
 			return err
 		}
 	}
 }
 
-// late turns the end of the time of what writes nothing into an answer.
-func (t *Set) late(err error) error {
+// timeoutError turns the end of the time of what writes nothing into an answer.
+func (t *Set) timeoutError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return apierrors.NewTimeoutError(fmt.Sprintf("the change set was not decided in time (%v), and nothing was written: try again", err), 0)
 	}
@@ -133,8 +133,8 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 // Namespace is that of the Record.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
-// decided: the law is asked about the write.
-func (w *SetWrite) decided() bool {
+// isDecided reports whether the law is asked about the write.
+func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
 }
 
@@ -143,11 +143,11 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden, Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
 
-// decide is one round: deletions first, so that what they free can be had, then the others in their order. One that
+// decideRound decides all writes once: deletions first, so that what they free can be had, then the others in their order. One that
 // is refused is decided again after the others, while that helps.
-func (t *Set) decide(ctx context.Context) error {
+func (t *Set) decideRound(ctx context.Context) error {
 	t.Lost, t.At, t.steps, t.missing, t.later = nil, nil, nil, nil, false
-	if err := t.open(ctx); err != nil {
+	if err := t.takeZone(ctx); err != nil {
 		return err
 	}
 	var pending []*SetWrite
@@ -155,7 +155,7 @@ func (t *Set) decide(ctx context.Context) error {
 		o := w.Object()
 		w.plan, w.Placed = nil, nil
 		w.member = &member{session: t.Committer.mem.Session(false), request: newRequest(t.Committer.WriteOf("records", o, w.Expected))}
-		if w.Refusal = t.misfit(w); w.Refusal == nil && w.decided() {
+		if w.Refusal = t.refuseMisfit(w); w.Refusal == nil && w.isDecided() {
 			pending = append(pending, w)
 		}
 	}
@@ -168,13 +168,13 @@ func (t *Set) decide(ctx context.Context) error {
 		}
 		return 0
 	})
-	if err := t.warm(ctx, pending); err != nil {
+	if err := t.warmFacts(ctx, pending); err != nil {
 		return err
 	}
 	for len(pending) > 0 {
 		var refused []*SetWrite
 		for _, w := range pending {
-			if err := t.judge(ctx, w); err != nil {
+			if err := t.decideWrite(ctx, w); err != nil {
 				return err
 			}
 			if w.Refusal != nil {
@@ -189,7 +189,7 @@ func (t *Set) decide(ctx context.Context) error {
 	b := t.b
 	for _, w := range t.Writes {
 		for _, c := range append(w.member.session.Guards(), etcd.RevisionIs(w.Key, w.Expected)) {
-			b.compare(c)
+			b.addCompare(c)
 		}
 		for _, z := range w.member.session.Zones {
 			if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
@@ -200,14 +200,14 @@ func (t *Set) decide(ctx context.Context) error {
 	return nil
 }
 
-// open takes the zone of the first write, as it stands, for what all are decided on.
-func (t *Set) open(ctx context.Context) error {
+// takeZone takes the zone of the first write, as it stands, for what all are decided on.
+func (t *Set) takeZone(ctx context.Context) error {
 	com := t.Committer
 	t.b, t.opening = &batch{com: com, locks: t.locks.Locks, try: t.try, whole: true, Overlay: facts.Overlay{Facts: map[law.Key]any{}}}, nil
 	var key string
 	for _, w := range t.Writes {
 		ask, hint, err := w.Ask()
-		if err != nil || !w.decided() {
+		if err != nil || !w.isDecided() {
 			continue
 		}
 		out, err := com.mem.Session(false).Decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
@@ -229,7 +229,7 @@ func (t *Set) open(ctx context.Context) error {
 	com.mem.Mu.Unlock()
 	b := *t.b
 	b.head = head
-	if err := b.begin(ctx); err != nil {
+	if err := b.takeZone(ctx); err != nil {
 		return err
 	}
 	if b.Zone == nil || b.Base == nil || b.Zone.Pending {
@@ -242,10 +242,10 @@ func (t *Set) open(ctx context.Context) error {
 	return nil
 }
 
-// misfit refuses what no decision has to be asked for: records of no zone, or of another.
-func (t *Set) misfit(w *SetWrite) error {
+// refuseMisfit refuses what no decision has to be asked for: records of no zone, or of another.
+func (t *Set) refuseMisfit(w *SetWrite) error {
 	if w.Before == nil || w.Before.Status.ZoneRef == nil {
-		if w.decided() && w.After != nil {
+		if w.isDecided() && w.After != nil {
 			return nil
 		}
 		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in no zone, and a change set is of Records of one zone: change or delete it outside of the set")
@@ -263,8 +263,8 @@ func (t *Set) thatIs() string {
 	return ", here " + t.opening.FQDN().String()
 }
 
-// warm reads what memory lacks of the facts for all writes at once, where each would read its own.
-func (t *Set) warm(ctx context.Context, writes []*SetWrite) error {
+// warmFacts reads what memory lacks of the facts for all writes at once, where each would read its own.
+func (t *Set) warmFacts(ctx context.Context, writes []*SetWrite) error {
 	if t.opening == nil || len(writes) < 2 {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (t *Set) warm(ctx context.Context, writes []*SetWrite) error {
 			}
 			ask.Set = t.opening
 			w.member.w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
-			_, _, lacks, err := b.ask(ctx, w.member.w, false, true, false)
+			_, _, lacks, err := b.runLaw(ctx, w.member.w, false, true, false)
 			if err != nil {
 				return err
 			}
@@ -287,7 +287,7 @@ func (t *Set) warm(ctx context.Context, writes []*SetWrite) error {
 		if len(cold) == 0 {
 			return nil
 		}
-		if err := b.warm(ctx, facts.Dedupe(cold)); err != nil {
+		if err := b.warmFacts(ctx, facts.Dedupe(cold)); err != nil {
 			return err
 		}
 		com.mem.Mu.Lock()
@@ -300,8 +300,8 @@ func (t *Set) warm(ctx context.Context, writes []*SetWrite) error {
 	return nil
 }
 
-// judge decides one write on what the others have left.
-func (t *Set) judge(ctx context.Context, w *SetWrite) error {
+// decideWrite decides one write on what the others have left.
+func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	w.Refusal = nil
 	ask, _, err := w.Ask()
 	if err != nil {
@@ -320,7 +320,7 @@ func (t *Set) judge(ctx context.Context, w *SetWrite) error {
 		w.Refusal = w.Refuse(field.NewPath("spec", "domainName"), "is decided by all that stands below %s, and other items of the change set write there: write it by itself", within.Name)
 		return nil
 	case errors.Is(err, facts.ErrMoved):
-		return t.moved(ctx, w)
+		return t.answerMoved(ctx, w)
 	case err != nil:
 		return err
 	}
@@ -344,7 +344,7 @@ func (t *Set) judge(ctx context.Context, w *SetWrite) error {
 	if w.Refusal != nil {
 		return nil
 	}
-	for _, key := range t.Committer.missing(t.b.locks, p) {
+	for _, key := range t.Committer.missingLocks(t.b.locks, p) {
 		if !slices.Contains(t.missing, key) {
 			t.missing = append(t.missing, key)
 		}
@@ -353,14 +353,14 @@ func (t *Set) judge(ctx context.Context, w *SetWrite) error {
 	if p.Zone.Step != nil {
 		t.steps = append(t.steps, *p.Zone.Step)
 	}
-	t.b.include(w.member, nil)
+	t.b.includeMember(w.member, nil)
 	return nil
 }
 
-// moved is what becomes of a write that no facts go together with: its object has changed since it was read, and it
+// answerMoved returns what becomes of a write that no facts go together with: its object has changed since it was read, and it
 // begins again, or the zone has, and all are decided anew. Where neither has, something is damaged.
-func (t *Set) moved(ctx context.Context, w *SetWrite) error {
-	out, err := t.Committer.moved(ctx, w.member.w)
+func (t *Set) answerMoved(ctx context.Context, w *SetWrite) error {
+	out, err := t.Committer.presentState(ctx, w.member.w)
 	switch {
 	case err == nil:
 		t.Lost = map[*SetWrite]Outcome{w: out}
@@ -372,13 +372,13 @@ func (t *Set) moved(ctx context.Context, w *SetWrite) error {
 	return facts.ErrOverlayMoved
 }
 
-// refused: nothing is written, since a decision is a refusal or a write has left with one.
-func (t *Set) refused() bool {
+// isRefused reports whether nothing is written, since a decision is a refusal or a write has left with one.
+func (t *Set) isRefused() bool {
 	return !t.Commits || slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Refusal != nil })
 }
 
-// place gives each object the state that it is to have, and the batch its one step.
-func (t *Set) place(ctx context.Context) error {
+// placeObjects gives each object the state that it is to have, and the batch its one step.
+func (t *Set) placeObjects(ctx context.Context) error {
 	com, b := t.Committer, t.b
 	if len(t.steps) > 0 {
 		step := content.Condense(t.steps)
@@ -440,21 +440,21 @@ func (t *Set) undoSerial() {
 	b.Zone, b.change = &z, &c
 }
 
-// send proves the decisions and commits them. done: that is it, or writes are lost.
-func (t *Set) send(ctx context.Context) (done bool, err error) {
+// commitSet proves the decisions and commits them. done: that is it, or writes are lost.
+func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 	com, b, dry := t.Committer, t.b, t.Writes[0].Dry
 	var then []clientv3.Op
 	journal := 0
-	if !t.refused() {
-		if err := t.place(ctx); err != nil {
+	if !t.isRefused() {
+		if err := t.placeObjects(ctx); err != nil {
 			return false, err
 		}
 	}
 	for _, w := range t.Writes {
 		b.members = append(b.members, *w.member)
 	}
-	if !t.refused() {
-		if then, journal, err = b.operations(ctx); err != nil {
+	if !t.isRefused() {
+		if then, journal, err = b.buildTransaction(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -476,7 +476,7 @@ func (t *Set) send(ctx context.Context) (done bool, err error) {
 			com.mem.Drop(w.member.session)
 		}
 		if len(then) == 0 {
-			err = t.late(err)
+			err = t.timeoutError(err)
 		}
 		return false, err
 	}
@@ -484,9 +484,9 @@ func (t *Set) send(ctx context.Context) (done bool, err error) {
 	if !r.Succeeded {
 		com.mem.Stats.Conflicts.Add(1)
 		t.try++
-		return t.conflicted(ctx, r)
+		return t.answerConflicts(ctx, r)
 	}
-	if t.refused() {
+	if t.isRefused() {
 		return true, nil
 	}
 	for _, w := range t.Writes {
@@ -497,7 +497,7 @@ func (t *Set) send(ctx context.Context) (done bool, err error) {
 	if dry {
 		return true, nil
 	}
-	b.applied(r, journal, time.Since(started))
+	b.applyResult(r, journal, time.Since(started))
 	t.At = map[*SetWrite]int64{}
 	for _, w := range t.Writes {
 		t.At[w] = (<-w.member.answer).Out.Rev
@@ -513,9 +513,9 @@ func (t *Set) send(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// conflicted takes in what stands there. done: objects have changed, and their writes begin again.
-func (t *Set) conflicted(ctx context.Context, r *clientv3.TxnResponse) (done bool, err error) {
-	again := t.b.lost(ctx, r)
+// answerConflicts takes in what stands there. done: objects have changed, and their writes begin again.
+func (t *Set) answerConflicts(ctx context.Context, r *clientv3.TxnResponse) (done bool, err error) {
+	again := t.b.readLost(ctx, r)
 	t.Lost = map[*SetWrite]Outcome{}
 	var locks []string
 	for _, w := range t.Writes {
@@ -524,7 +524,7 @@ func (t *Set) conflicted(ctx context.Context, r *clientv3.TxnResponse) (done boo
 		}
 		switch a := <-w.member.answer; {
 		case a.Err != nil:
-			return false, t.late(a.Err)
+			return false, t.timeoutError(a.Err)
 		case len(a.Locks) > 0:
 			locks = append(locks, a.Locks...)
 		default:
@@ -534,7 +534,7 @@ func (t *Set) conflicted(ctx context.Context, r *clientv3.TxnResponse) (done boo
 	if len(t.Lost) == 0 && len(locks) > 0 {
 		slices.Sort(locks)
 		if err := t.Committer.Acquire(ctx, &t.locks, slices.Compact(locks)...); err != nil {
-			return false, t.late(err)
+			return false, t.timeoutError(err)
 		}
 	}
 	return len(t.Lost) > 0, nil
