@@ -194,7 +194,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	defer mem.Mu.Unlock()
 	mem.index, mem.unsettled, mem.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
 	for k, x := range fresh {
-		mem.name(k, x.holding, x.mod)
+		mem.indexName(k, x.holding, x.mod)
 	}
 	return rev, nil
 }
@@ -216,9 +216,9 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 					continue
 				}
 				if e.Type == clientv3.EventTypeDelete {
-					mem.unname(k)
+					mem.dropName(k)
 				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
-					mem.name(k, h, e.Kv.ModRevision)
+					mem.indexName(k, h, e.Kv.ModRevision)
 				}
 			}
 			return nil
@@ -237,16 +237,16 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 // Remember puts what is known of a name into the index. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
-		mem.unname(k)
+		mem.dropName(k)
 		return
 	}
 	if have := mem.index[k]; have == nil || have.mod <= mod {
-		mem.name(k, h, mod)
+		mem.indexName(k, h, mod)
 	}
 }
 
-// name and unname change the index, and which zones in it cascades stand against. The caller holds Mu.
-func (mem *Memory) name(k law.Key, h *law.Holding, mod int64) {
+// indexName and dropName change the index, and which zones in it cascades stand against. The caller holds Mu.
+func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.index[k] = &indexed{holding: h, mod: mod}
 	if len(h.Works) > 0 {
 		mem.unsettled[k] = h
@@ -267,7 +267,7 @@ func (mem *Memory) HeldZones() int {
 	return len(mem.stopped)
 }
 
-func (mem *Memory) unname(k law.Key) {
+func (mem *Memory) dropName(k law.Key) {
 	delete(mem.index, k)
 	delete(mem.unsettled, k)
 	delete(mem.stopped, k)
@@ -357,8 +357,8 @@ func (mem *Memory) Forget(since time.Time) {
 	}
 }
 
-// enclosing guesses the zone at or above a name from the index.
-func (mem *Memory) enclosing(view string, n name.Name) *law.Holding {
+// guessEnclosing guesses the zone at or above a name from the index.
+func (mem *Memory) guessEnclosing(view string, n name.Name) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -379,7 +379,7 @@ func (mem *Memory) GuessZone(r *law.Record) string {
 	if err != nil {
 		return ""
 	}
-	if h := mem.enclosing(r.View, n); h != nil {
+	if h := mem.guessEnclosing(r.View, n); h != nil {
 		return mem.Layout.Zone(h.Namespace, h.Name)
 	}
 	return ""

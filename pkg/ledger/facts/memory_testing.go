@@ -57,12 +57,12 @@ func (mem *Memory) Stands(zone string) bool {
 // TakeLate reads a fact with its zone, and takes it in after meanwhile.
 func (mem *Memory) TakeLate(ctx context.Context, zone string, k law.Key, meanwhile func()) error {
 	s := mem.Session(false)
-	r, err := mem.Client.Txn(ctx).Then(mem.get(k), clientv3.OpGet(zone)).Commit()
+	r, err := mem.Client.Txn(ctx).Then(mem.getOperation(k), clientv3.OpGet(zone)).Commit()
 	if err != nil {
 		return err
 	}
 	meanwhile()
-	return s.take(ctx, k, r.Responses[0], r.Header.Revision, etcd.ModRevision(etcd.One(r.Responses[1])))
+	return s.takeAnswer(ctx, k, r.Responses[0], r.Header.Revision, etcd.ModRevision(etcd.One(r.Responses[1])))
 }
 
 // ReloadLate reads a zone, and takes it in after meanwhile.

@@ -92,8 +92,8 @@ func (s *Session) Reset() {
 	s.proven, s.ranges, s.deep = nil, nil, nil
 }
 
-func (s *Session) prove(k law.Key, rev int64) {
-	if i := s.proof(k); i >= 0 {
+func (s *Session) proveFact(k law.Key, rev int64) {
+	if i := s.proofIndex(k); i >= 0 {
 		s.Single[i].rev = rev
 		return
 	}
@@ -109,8 +109,8 @@ func (s *Session) prove(k law.Key, rev int64) {
 	}
 }
 
-// proof is the place of a key in single, -1 for none.
-func (s *Session) proof(k law.Key) int {
+// proofIndex is the place of a key in single, -1 for none.
+func (s *Session) proofIndex(k law.Key) int {
 	if s.proven != nil {
 		if i, ok := s.proven[k]; ok {
 			return i
@@ -172,12 +172,12 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 			if stale++; stale > 2 {
 				return law.Outcome{}, ErrMoved
 			}
-			s.forget(need)
+			s.forgetFacts(need)
 			s.Reset()
 			s.Guess = false
 			continue
 		}
-		if err := s.find(ctx, need); err != nil {
+		if err := s.findFacts(ctx, need); err != nil {
 			return law.Outcome{}, err
 		}
 	}
@@ -204,8 +204,8 @@ func Dedupe(keys []law.Key) []law.Key {
 	return out
 }
 
-// forget drops what is remembered of the named facts, so that they are read.
-func (s *Session) forget(keys []law.Key) {
+// forgetFacts drops what is remembered of the named facts, so that they are read.
+func (s *Session) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range keys {
@@ -213,7 +213,7 @@ func (s *Session) forget(keys []law.Key) {
 		case k.Kind == law.KindZone:
 			s.mem.Head(s.mem.Layout.Key(k)).Loaded = false
 		case k.Kind == law.KindHolding:
-			s.mem.unname(k)
+			s.mem.dropName(k)
 			if h := s.mem.byUID[k.Zone]; h != nil {
 				h.Loaded = false
 			}
@@ -267,7 +267,7 @@ func (s *Session) lookUp(k law.Key) bool {
 			holding, mod = x.holding, x.mod
 		}
 		s.Seen.Put(k, holding)
-		s.prove(k, mod)
+		s.proveFact(k, mod)
 	case k.Kind == law.KindZone:
 		key := mem.Layout.Key(k)
 		if b := s.Over; b != nil && b.Key != "" && key == b.Key {
@@ -292,7 +292,7 @@ func (s *Session) lookUp(k law.Key) bool {
 			return false
 		}
 		if s.Seen.Put(k, v); !ok {
-			s.prove(k, 0)
+			s.proveFact(k, 0)
 		}
 	}
 	return true
@@ -320,7 +320,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	default:
 		return false
 	}
-	if s.overlaps([]law.Key{k}) != nil {
+	if s.refuseOverlaps([]law.Key{k}) != nil {
 		return false
 	}
 	nothing, err := s.mem.DecodeRange(k, nil)
@@ -338,8 +338,8 @@ type OverlapError struct{ Name string }
 
 func (e *OverlapError) Error() string { return "rests on what is being written below " + e.Name }
 
-// overlaps refuses ranges in which earlier writes of the batch have written.
-func (s *Session) overlaps(need []law.Key) error {
+// refuseOverlaps refuses to read ranges in which earlier writes of the batch have written.
+func (s *Session) refuseOverlaps(need []law.Key) error {
 	if s.Over == nil {
 		return nil
 	}
@@ -378,9 +378,9 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	return missing, true
 }
 
-// find looks facts up in memory, and reads the others at one moment.
-func (s *Session) find(ctx context.Context, need []law.Key) error {
-	if err := s.overlaps(need); err != nil {
+// findFacts looks facts up in memory, and reads the others at one moment.
+func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
+	if err := s.refuseOverlaps(need); err != nil {
 		return err
 	}
 	var read, deep []law.Key
@@ -394,7 +394,7 @@ func (s *Session) find(ctx context.Context, need []law.Key) error {
 		}
 	}
 	s.mem.Mu.Unlock()
-	if err := s.dive(ctx, deep); err != nil {
+	if err := s.readDeepNames(ctx, deep); err != nil {
 		return err
 	}
 	for len(read) > 0 {
@@ -416,9 +416,9 @@ const (
 	FlatName = 6
 )
 
-// dive reads the holdings of ancestors that all have more than depth labels, one
+// readDeepNames reads the holdings of ancestors that all have more than depth labels, one
 // range for each name of depth labels above them.
-func (s *Session) dive(ctx context.Context, keys []law.Key) error {
+func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
 		for all.Name.NumLabels() > s.Depth {
@@ -446,7 +446,7 @@ func (s *Session) dive(ctx context.Context, keys []law.Key) error {
 			if h := at[k]; h != nil {
 				for _, kv := range r.Kvs {
 					if string(kv.Key) == s.mem.Layout.Key(k) {
-						s.prove(k, kv.ModRevision)
+						s.proveFact(k, kv.ModRevision)
 					}
 				}
 			}
@@ -461,9 +461,9 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {
-		ops = append(ops, mem.get(k))
+		ops = append(ops, mem.getOperation(k))
 	}
-	zones := s.homes(keys)
+	zones := s.headsOf(keys)
 	for _, z := range zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
 	}
@@ -497,7 +497,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		mem.Mu.Unlock()
 	}
 	for i, k := range keys {
-		if err := s.take(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
+		if err := s.takeAnswer(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err
 		}
 	}
@@ -512,8 +512,8 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// take puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
-func (s *Session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
+// takeAnswer puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
+func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
 	if layout.IsRange(k) {
@@ -562,12 +562,12 @@ func (s *Session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 		}
 		return nil
 	}
-	s.prove(k, etcd.ModRevision(kv))
+	s.proveFact(k, etcd.ModRevision(kv))
 	return nil
 }
 
-// homes are the heads of the zones that the keys belong to.
-func (s *Session) homes(keys []law.Key) []*Head {
+// headsOf are the heads of the zones that the keys belong to.
+func (s *Session) headsOf(keys []law.Key) []*Head {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	var out []*Head
@@ -579,8 +579,8 @@ func (s *Session) homes(keys []law.Key) []*Head {
 	return out
 }
 
-// get is the operation that fetches a fact.
-func (mem *Memory) get(k law.Key) clientv3.Op {
+// getOperation returns the operation that fetches a fact.
+func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	key := mem.Layout.Key(k)
 	if layout.IsRange(k) {
 		return clientv3.OpGet(key, clientv3.WithPrefix())
@@ -592,7 +592,7 @@ func (mem *Memory) get(k law.Key) clientv3.Op {
 // does not take back what a write has made since, be it a zone or its removal.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
-	known := h.knows(kv, rev)
+	known := h.isCurrent(kv, rev)
 	if kv == nil && !known {
 		mem.Absent(h, rev)
 	}
@@ -610,14 +610,14 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	}
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	if !h.knows(kv, rev) {
+	if !h.isCurrent(kv, rev) {
 		mem.StandAt(h, object, zone, kv.ModRevision)
 	}
 	return nil
 }
 
-// knows: the head stands at what was read at revision rev, or at something later. The caller holds Mu.
-func (h *Head) knows(kv *mvccpb.KeyValue, rev int64) bool {
+// isCurrent reports whether the head stands at what was read at revision rev, or at something later. The caller holds Mu.
+func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
 		return true
@@ -758,7 +758,7 @@ func (s *Session) Stands(x law.Write) bool {
 	if !known || !zoneScoped(x.Key) {
 		return false // names are remembered with the revision of their last write
 	}
-	if s.proof(x.Key) >= 0 && !s.Seen.Used(x.Key) {
+	if s.proofIndex(x.Key) >= 0 && !s.Seen.Used(x.Key) {
 		return false
 	}
 	if seen != nil && seen == x.Value {
