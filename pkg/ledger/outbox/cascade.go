@@ -71,28 +71,28 @@ func (box *Outbox) Run(ctx context.Context) error {
 func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{}
 	var order []string
-	for _, s := range box.due(ctx, all) {
-		name := lane(&s.Work)
+	for _, s := range box.listDue(ctx, all) {
+		name := laneOf(&s.Work)
 		if due[name] == nil {
 			order = append(order, name)
 		}
 		due[name] = append(due[name], s)
 	}
 	for _, name := range order {
-		if !box.lanes.take(name) {
+		if !box.lanes.takeLane(name) {
 			continue
 		}
 		box.lanes.Go(func() {
 			defer func() {
-				if box.lanes.leave(name) {
+				if box.lanes.leaveLane(name) {
 					box.com.Rouse()
 				}
 			}()
-			place, ok := box.lanes.enter(ctx, name)
+			place, ok := box.lanes.awaitPlace(ctx, name)
 			if !ok {
 				return
 			}
-			defer box.lanes.exit(place)
+			defer box.lanes.givePlaceUp(place)
 			for _, s := range due[name] {
 				s.place = place
 				box.takeUp(ctx, s)
@@ -101,9 +101,9 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// due are the works that are this server's to carry out, oldest first: its own, and at
+// listDue returns the works that are this server's to carry out, oldest first: its own, and at
 // its start all, but for those of which another says that it is at them.
-func (box *Outbox) due(ctx context.Context, all bool) (works []*standing) {
+func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
 		return nil
@@ -125,11 +125,11 @@ func (box *Outbox) due(ctx context.Context, all bool) (works []*standing) {
 				continue
 			}
 		}
-		if known[w.ID] = true; !box.failed.rests(w.ID) {
+		if known[w.ID] = true; !box.failed.isResting(w.ID) {
 			works = append(works, &standing{Item: commit.Item{Work: w, Mod: kv.ModRevision}, since: kv.CreateRevision})
 		}
 	}
-	box.failed.keep(known)
+	box.failed.keepOnly(known)
 	return works
 }
 
@@ -143,12 +143,12 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 		err = box.carryOut(ctx, s)
 	}
 	if errors.Is(err, journal.ErrDelivered) {
-		box.failed.add(s.Work.ID, longestWait)
+		box.failed.countFailure(s.Work.ID, longestWait)
 		return
 	}
 	if err != nil && !errors.Is(err, commit.ErrThrough) && !errors.Is(err, commit.ErrElsewhere) {
 		if ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason, "in", box.failed.add(s.Work.ID, longestRest))
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason, "in", box.failed.countFailure(s.Work.ID, longestRest))
 		}
 		return
 	}
@@ -159,7 +159,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
 	if s.Work.Move != nil {
-		return box.arrive(ctx, s)
+		return box.carryOutMove(ctx, s)
 	}
 	if s.Work.Left != "" {
 		if box.Terminates(s.Work.Left) {
@@ -177,17 +177,17 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 	for i := range s.Work.Scans {
 		if s.Work.Scans[i].Kind == law.ScanZones {
-			if err := box.reparent(ctx, s, s.Work.Scans[i]); err != nil {
+			if err := box.reparentZones(ctx, s, s.Work.Scans[i]); err != nil {
 				return err
 			}
 		}
 	}
 	w := box.window(s)
 	for {
-		if err := box.collect(ctx, s, w); err != nil {
+		if err := box.collectCandidates(ctx, s, w); err != nil {
 			return err
 		}
-		found, paused := w.cut(), false
+		found, paused := w.cutToSize(), false
 		for len(found) > 0 && found[0].letter == layout.WaitingZone {
 			box.mem.Fault("cascade-step")
 			box.mem.Stats.CascadeSteps.Add(1)
@@ -211,17 +211,17 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 			if ahead = nil; len(found) > 0 {
 				ahead = box.readAhead(ctx, found[:min(len(found), maxSteps)])
 			}
-			if err := box.advance(ctx, s, chunk, r.kvs); err != nil {
+			if err := box.decideCandidates(ctx, s, chunk, r.kvs); err != nil {
 				return err
 			}
-			if err := s.beat(ctx, box); err != nil {
+			if err := s.renewLease(ctx, box); err != nil {
 				return err
 			}
 			if box.com.Clients.Load() != clients {
-				rest(ctx, time.Since(began)/2, box.lanes.len())
+				yieldToClients(ctx, time.Since(began)/2, box.lanes.len())
 			}
-			if paused = box.lanes.over(s.place); paused {
-				w.behind(chunk[len(chunk)-1])
+			if paused = box.lanes.isOverdue(s.place); paused {
+				w.startBehind(chunk[len(chunk)-1])
 				if err := box.giveWay(ctx, s); err != nil {
 					return err
 				}
@@ -233,17 +233,17 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 		case w.more:
 			w.next()
 		default:
-			if err := box.tell(ctx, s); err != nil {
+			if err := box.reportReleased(ctx, s); err != nil {
 				return err
 			}
-			return box.finish(ctx, s)
+			return box.finishWork(ctx, s)
 		}
 	}
 }
 
-// tell hands each record that the work has released to ledger.Config.Released. After a crash the server that
+// reportReleased hands each record that the work has released to ledger.Config.Released. After a crash the server that
 // carries the work out hands them over again.
-func (box *Outbox) tell(ctx context.Context, s *standing) error {
+func (box *Outbox) reportReleased(ctx context.Context, s *standing) error {
 	if box.released == nil {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 		if err != nil || o == nil || string(o.UID) != c.uid {
 			return nil, err
 		}
-		if _, err := box.leaves(ctx, s, o); err != nil {
+		if _, err := box.leavesAlone(ctx, s, o); err != nil {
 			return nil, err
 		}
 		w, err := box.stepOf(s, c, o, mod)
@@ -309,8 +309,8 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 	}
 }
 
-// stays: the decision is what the object says already.
-func (box *Outbox) stays(o *v1alpha1.Record, plan *law.Plan) bool {
+// isUnchanged reports whether the decision is what the object says already.
+func (box *Outbox) isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	if plan.Zone != nil || len(plan.Writes) > 0 || plan.Record == nil {
 		return false
 	}
@@ -332,7 +332,7 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" {
 			return err
 		}
-		if alone, err := box.leaves(ctx, s, o); alone || err != nil {
+		if alone, err := box.leavesAlone(ctx, s, o); alone || err != nil {
 			return err
 		}
 		ask, err := box.ZoneAsk(ctx, false, o, o)
@@ -351,9 +351,9 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 	}
 }
 
-// reparent decides anew who the parent of each zone below a name is (S3.3–S3.5). A zone
+// reparentZones decides anew who the parent of each zone below a name is (S3.3–S3.5). A zone
 // that another below the name keeps is left out where it says how that one came there (S3.4).
-func (box *Outbox) reparent(ctx context.Context, s *standing, scan law.Scan) error {
+func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan) error {
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	decided := map[string]bool{}
 	for again := true; again; { // a zone made meanwhile may have come by what one above it said before
@@ -389,7 +389,7 @@ func (box *Outbox) reparent(ctx context.Context, s *standing, scan law.Scan) err
 				return err
 			}
 			decided[below.UID], again = true, true
-			if err := s.beat(ctx, box); err != nil {
+			if err := s.renewLease(ctx, box); err != nil {
 				return err
 			}
 			if err := box.giveWay(ctx, s); err != nil {
@@ -430,9 +430,9 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 	}
 }
 
-// finish takes the work's mark from every zone it touched, one transaction each,
+// finishWork takes the work's mark from every zone it touched, one transaction each,
 // and consumes the outbox item with the last one (I4), or after the purge it owes.
-func (box *Outbox) finish(ctx context.Context, s *standing) error {
+func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	purges := s.Work.Purge != ""
 	for {
@@ -440,7 +440,7 @@ func (box *Outbox) finish(ctx context.Context, s *standing) error {
 			return box.carryOut(ctx, s)
 		}
 		if purges && len(s.Work.Zones) == 0 {
-			if err := box.purge(ctx, s); err != nil {
+			if err := box.purgeKeys(ctx, s); err != nil {
 				return err
 			}
 			purges = false
@@ -453,7 +453,7 @@ func (box *Outbox) finish(ctx context.Context, s *standing) error {
 		}
 		last := len(rest.Zones) == 0 && !purges
 		if last && len(s.damaged) > 0 {
-			rest = s.remains()
+			rest = s.remainder()
 		}
 		w := &commit.Write{
 			Resource: "zones", Key: key, Expected: s.Mod,
@@ -517,9 +517,9 @@ func (box *Outbox) sweepOverdue(ctx context.Context) {
 	}
 }
 
-// behind is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
+// behindOf is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
 // which the door lets through for that alone.
-func behind(before, after *v1alpha1.Zone) *law.Behind {
+func behindOf(before, after *v1alpha1.Zone) *law.Behind {
 	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
 		return nil
 	}
@@ -553,7 +553,7 @@ func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after
 			return ask, commit.Status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}
 		ask.After = spec
-		ask.Behind = behind(before, after)
+		ask.Behind = behindOf(before, after)
 		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
 	}
 	return ask, nil

@@ -28,16 +28,16 @@ import (
 // be paid now stays a debt, and the sweeper pays it (I4).
 func (box *Outbox) PayNow(ctx context.Context, cuts []law.Debt) {
 	for _, d := range cuts {
-		if err := box.pay(ctx, d); err != nil {
+		if err := box.payCut(ctx, d); err != nil {
 			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
 		}
 	}
 }
 
-// pay counts one child's NS and glue in its parent and consumes the debt, in one
+// payCut counts one child's NS and glue in its parent and consumes the debt, in one
 // transaction of the parent. The debt's own revision guards what was read of the
 // child: whatever changes there later owes again.
-func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
+func (box *Outbox) payCut(ctx context.Context, d law.Debt) error {
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Payers of one debt queue here before they count: who waited finds it paid,
 	// where all of them would count, and all but one in vain.
@@ -54,7 +54,7 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 		if len(r.Kvs) == 0 {
 			return nil
 		}
-		stand, err := box.gaining(ctx, d)
+		stand, err := box.findGaining(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 		}
 		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do
 		// not wait for that.
-		parent, err := box.count(ctx, &ask)
+		parent, err := box.countCut(ctx, &ask)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 		moved := false
 		w := &commit.Write{
 			Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name, Key: cutKey, Expected: r.Kvs[0].ModRevision,
-			Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name), Item: stand.of(),
+			Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name), Item: stand.itemOf(),
 			Ask: func(seen *law.Seen) law.Outcome {
 				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 				p, ok := seen.Get(key)
@@ -80,7 +80,7 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 					return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 				}
 				ask.Parent, _ = p.(*law.Zone)
-				if !stands(ask.Parent, d) {
+				if !parentStands(ask.Parent, d) {
 					return law.Outcome{Plan: &law.Plan{}} // the parent is gone, and its keys go with it
 				}
 				if moved = parent == nil || parent.FQDN() != ask.Parent.FQDN(); moved {
@@ -117,14 +117,14 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 	}
 }
 
-// stands reports whether the parent of a debt is what it was when it was owed.
-func stands(parent *law.Zone, d law.Debt) bool {
+// parentStands reports whether the parent of a debt is what it was when it was owed.
+func parentStands(parent *law.Zone, d law.Debt) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// gaining is the standing cascade that brings records of the debt's parent to
+// findGaining returns the standing cascade that brings records of the debt's parent to
 // its child, nil when there is none.
-func (box *Outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
+func (box *Outbox) findGaining(ctx context.Context, d law.Debt) (*standing, error) {
 	var id string
 	if h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN)); h != nil && h.UID == d.Child.UID {
 		for _, w := range h.Works {
@@ -147,11 +147,11 @@ func (box *Outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	return s, nil
 }
 
-// count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is,
+// countCut looks up what the child of a debt has that its parent is to count, and returns the parent for which it is,
 // nil where that does not stand. The debt guards what is read of the child: whatever changes of it owes again.
-func (box *Outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
+func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
 	parent, err := box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
-	if err != nil || !stands(parent, ask.Owed) {
+	if err != nil || !parentStands(parent, ask.Owed) {
 		return nil, err
 	}
 	child := ask.Owed.Child
@@ -281,7 +281,7 @@ func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[stri
 			continue
 		}
 		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // whose writer would have
-		if err := box.pay(by, d); err != nil {
+		if err := box.payCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
 		}
 	}

@@ -38,8 +38,8 @@ func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) er
 	return nil
 }
 
-// remains is the item of a work that has left records out and is otherwise through.
-func (s *standing) remains() law.Work {
+// remainder is the item of a work that has left records out and is otherwise through.
+func (s *standing) remainder() law.Work {
 	w := s.Work
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
 }

@@ -123,7 +123,7 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 			if err := group.Wait(); err != nil {
 				return err
 			}
-			if err := s.beat(ctx, box); err != nil {
+			if err := s.renewLease(ctx, box); err != nil {
 				return err
 			}
 		}

@@ -27,8 +27,8 @@ type failure struct {
 	until time.Time
 }
 
-// add counts one more failure, and returns how long the work rests.
-func (f *failures) add(id string, longest time.Duration) time.Duration {
+// countFailure counts one more failure, and returns how long the work rests.
+func (f *failures) countFailure(id string, longest time.Duration) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil {
@@ -39,14 +39,14 @@ func (f *failures) add(id string, longest time.Duration) time.Duration {
 	return rest
 }
 
-func (f *failures) rests(id string) bool {
+func (f *failures) isResting(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return time.Now().Before(f.of[id].until)
 }
 
-// keep forgets works that are not in the outbox any longer.
-func (f *failures) keep(known map[string]bool) {
+// keepOnly forgets works that are not in the outbox any longer.
+func (f *failures) keepOnly(known map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id := range f.of {

@@ -44,8 +44,8 @@ type place struct {
 	lost  bool // given up, and not had back before the end
 }
 
-// lane is where a work has its place. A move is one record, and waits for no cascade.
-func lane(w *law.Work) string {
+// laneOf is where a work has its place. A move is one record, and waits for no cascade.
+func laneOf(w *law.Work) string {
 	if w.Move != nil {
 		return w.By + moves
 	}
@@ -55,8 +55,8 @@ func lane(w *law.Work) string {
 // moves ends the name of a lane of moves; no namespace ends so.
 const moves = "/moves"
 
-// take reports whether the lane was free; it is the caller's then, until leave.
-func (p *lanes) take(name string) bool {
+// takeLane reports whether the lane was free; it is the caller's then, until leaveLane.
+func (p *lanes) takeLane(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy[name] {
@@ -67,8 +67,8 @@ func (p *lanes) take(name string) bool {
 	return true
 }
 
-// leave reports whether a work waits for a lane.
-func (p *lanes) leave(name string) bool {
+// leaveLane frees a lane, and reports whether a work waits for it.
+func (p *lanes) leaveLane(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.busy, name)
@@ -77,24 +77,24 @@ func (p *lanes) leave(name string) bool {
 	return missed
 }
 
-// enter waits for a place; nil for moves, which need none. false: ctx ended.
-func (p *lanes) enter(ctx context.Context, name string) (*place, bool) {
+// awaitPlace waits for a place; nil for moves, which need none. false: ctx ended.
+func (p *lanes) awaitPlace(ctx context.Context, name string) (*place, bool) {
 	if strings.HasSuffix(name, moves) {
 		return nil, true
 	}
-	turn := p.queue()
+	turn := p.joinQueue()
 	select {
 	case <-turn:
 	case <-ctx.Done():
-		if !p.withdraw(turn) {
+		if !p.leaveQueue(turn) {
 			return nil, false
 		}
 	}
 	return &place{since: time.Now()}, true
 }
 
-// queue returns a channel that is closed when its caller has a place.
-func (p *lanes) queue() chan struct{} {
+// joinQueue returns a channel that is closed when its caller has a place.
+func (p *lanes) joinQueue() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ch := make(chan struct{})
@@ -107,8 +107,8 @@ func (p *lanes) queue() chan struct{} {
 	return ch
 }
 
-// withdraw takes a caller out of the queue, and reports whether it has a place already.
-func (p *lanes) withdraw(turn chan struct{}) (has bool) {
+// leaveQueue takes a caller out of the queue, and reports whether it has a place already.
+func (p *lanes) leaveQueue(turn chan struct{}) (has bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.wait, turn)
@@ -118,8 +118,8 @@ func (p *lanes) withdraw(turn chan struct{}) (has bool) {
 	return i < 0
 }
 
-// exit gives a place up.
-func (p *lanes) exit(at *place) {
+// givePlaceUp gives a place up.
+func (p *lanes) givePlaceUp(at *place) {
 	if at == nil || at.lost {
 		return
 	}
@@ -133,8 +133,8 @@ func (p *lanes) exit(at *place) {
 	p.wait = slices.Delete(p.wait, 0, 1)
 }
 
-// over reports whether a lane has had its slice and another waits.
-func (p *lanes) over(at *place) bool {
+// isOverdue reports whether a lane has had its slice and another waits.
+func (p *lanes) isOverdue(at *place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return at != nil && len(p.wait) > 0 && time.Since(at.since) >= p.slice

@@ -21,25 +21,25 @@ func newLanes(most int) *lanes {
 // However many cascades run, a move does not wait for one; and works of one namespace follow each other.
 func TestLanes_aMoveWaitsForNoCascade(t *testing.T) {
 	p := newLanes(1)
-	cascade, move := lane(&law.Work{By: "team-0"}), lane(&law.Work{By: "team-0", Move: &law.Move{}})
-	if !p.take(cascade) || p.take(cascade) {
+	cascade, move := laneOf(&law.Work{By: "team-0"}), laneOf(&law.Work{By: "team-0", Move: &law.Move{}})
+	if !p.takeLane(cascade) || p.takeLane(cascade) {
 		t.Error("two cascades of one namespace run at once, or none")
 	}
-	at, ok := p.enter(t.Context(), cascade)
+	at, ok := p.awaitPlace(t.Context(), cascade)
 	if !ok || p.len() != 1 {
 		t.Error("the first cascade has no place")
 	}
-	if !p.take(move) || p.take(move) {
+	if !p.takeLane(move) || p.takeLane(move) {
 		t.Error("a move waits for cascades, or two of one namespace run at once")
 	}
-	if _, ok := p.enter(t.Context(), move); !ok || p.len() != 1 {
+	if _, ok := p.awaitPlace(t.Context(), move); !ok || p.len() != 1 {
 		t.Error("a move has no place, or takes a cascade's")
 	}
-	if !p.leave(move) {
+	if !p.leaveLane(move) {
 		t.Error("a work that came to a busy lane is not told")
 	}
-	p.exit(at)
-	if p.leave(cascade); p.len() != 0 {
+	p.givePlaceUp(at)
+	if p.leaveLane(cascade); p.len() != 0 {
 		t.Error("the place of a cascade that ended is still taken")
 	}
 }
@@ -58,18 +58,18 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 			name := fmt.Sprintf("team-%d", i)
 			time.Sleep(time.Millisecond) // they come in this order
 			go func() {
-				at, _ := p.enter(t.Context(), name)
+				at, _ := p.awaitPlace(t.Context(), name)
 				begins(name)
 				for {
 					select {
 					case <-stop:
-						p.exit(at)
+						p.givePlaceUp(at)
 						return
 					case <-time.After(10 * time.Millisecond):
 					}
-					if p.over(at) {
-						turn := p.queue()
-						p.exit(at)
+					if p.isOverdue(at) {
+						turn := p.joinQueue()
+						p.givePlaceUp(at)
 						<-turn
 						at.since = time.Now()
 						begins(name)

@@ -23,9 +23,9 @@ import (
 // terminates, marks no zone and holds none back; then all that is still in the
 // namespace is decided anew, by the rules in force.
 
-// leaves reports whether a cascade takes the object in nowhere, and sees to it that
+// leavesAlone reports whether a cascade takes the object in nowhere, and sees to it that
 // this is not the last word about one whose namespace terminates.
-func (box *Outbox) leaves(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
+func (box *Outbox) leavesAlone(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return true, nil
 	}
@@ -38,7 +38,7 @@ func (box *Outbox) leaves(ctx context.Context, s *standing, o metav1.Object) (bo
 	if s.left.said[namespace] {
 		return true, nil
 	}
-	if err := box.leave(ctx, namespace); err != nil {
+	if err := box.noteLeft(ctx, namespace); err != nil {
 		return true, err
 	}
 	if s.left.said == nil {
@@ -51,8 +51,8 @@ func (box *Outbox) leaves(ctx context.Context, s *standing, o metav1.Object) (bo
 // LeftID is the id of the outbox item about what was left alone in a namespace.
 func LeftID(namespace string) string { return "left-" + namespace }
 
-// leave writes the item of a namespace, or counts one more cascade in it.
-func (box *Outbox) leave(ctx context.Context, namespace string) error {
+// noteLeft writes the item of a namespace, or counts one more cascade in it.
+func (box *Outbox) noteLeft(ctx context.Context, namespace string) error {
 	key := box.mem.Layout.Outbox(LeftID(namespace))
 	for {
 		r, err := box.mem.Client.Get(ctx, key)

@@ -37,7 +37,7 @@ func (box *Outbox) ArriveNow(ctx context.Context, move *law.Work, out commit.Out
 		defer cancel()
 	}
 	s := &standing{Item: commit.Item{Work: *move, Mod: out.Rev}}
-	err := box.arrive(arrival, s)
+	err := box.carryOutMove(arrival, s)
 	if errors.Is(err, commit.ErrThrough) {
 		err = nil // another server was faster
 	}
@@ -58,10 +58,10 @@ func (box *Outbox) ArriveNow(ctx context.Context, move *law.Work, out commit.Out
 	return out, placed
 }
 
-// arrive takes a moving record into its zone and consumes the item, in one
+// carryOutMove takes a moving record into its zone and consumes the item, in one
 // transaction. What has another place by now, or is gone, gives up the place that
 // was reserved. commit.ErrThrough: the item is gone.
-func (box *Outbox) arrive(ctx context.Context, s *standing) error {
+func (box *Outbox) carryOutMove(ctx context.Context, s *standing) error {
 	m := s.Work.Move
 	item := box.mem.Layout.Outbox(s.Work.ID)
 	for {
@@ -73,7 +73,7 @@ func (box *Outbox) arrive(ctx context.Context, s *standing) error {
 		workID := etcd.NewID()
 		if o == nil || string(o.UID) != m.UID || !objects.Moving(o) {
 			w := &commit.Write{
-				Resource: "zones", Namespace: m.To.Namespace, Name: m.To.Name, Key: item, Expected: s.Mod, Item: s.of(),
+				Resource: "zones", Namespace: m.To.Namespace, Name: m.To.Name, Key: item, Expected: s.Mod, Item: s.itemOf(),
 				Hint: box.mem.Layout.Zone(m.To.Namespace, m.To.Name),
 				Ask:  func(seen *law.Seen) law.Outcome { return law.DecideMoved(seen, &s.Work, workID) },
 				Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -99,7 +99,7 @@ func (box *Outbox) arrive(ctx context.Context, s *standing) error {
 			return err
 		}
 		w := box.com.WriteOf("records", o, mod)
-		w.Hint, w.Item = box.mem.Layout.Zone(m.To.Namespace, m.To.Name), s.of()
+		w.Hint, w.Item = box.mem.Layout.Zone(m.To.Namespace, m.To.Name), s.itemOf()
 		w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 		w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			placed := o.DeepCopy()

@@ -58,16 +58,16 @@ type standing struct {
 	beaten time.Time
 }
 
-// of is the item that writes name; nil where they are no cascade's.
-func (s *standing) of() *commit.Item {
+// itemOf is the item that writes name; nil where they are no cascade's.
+func (s *standing) itemOf() *commit.Item {
 	if s == nil {
 		return nil
 	}
 	return &s.Item
 }
 
-// rewrite puts another text of the item in place of the one that was read last.
-func (s *standing) rewrite(ctx context.Context, box *Outbox, next law.Work) error {
+// rewriteItem puts another text of the item in place of the one that was read last.
+func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil {
@@ -80,10 +80,10 @@ func (s *standing) rewrite(ctx context.Context, box *Outbox, next law.Work) erro
 	return nil
 }
 
-// beat says in the item, once a second, that this server carries the work out. Two
+// renewLease says in the item, once a second, that this server carries the work out. Two
 // may begin (after a start, or when one stood still): the first to say so goes on, and
 // the other looks on. Nothing rests on it but their time: each step is guarded.
-func (s *standing) beat(ctx context.Context, box *Outbox) error {
+func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	if s.beaten.IsZero() {
 		s.beaten = time.Now()
 	}
@@ -93,7 +93,7 @@ func (s *standing) beat(ctx context.Context, box *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
 	next.Runner = box.mem.ID
-	return s.rewrite(ctx, box, next)
+	return s.rewriteItem(ctx, box, next)
 }
 
 // MigrationID is how the ids of works begin that a migration owes.
@@ -117,10 +117,10 @@ type foreignWork struct {
 // maxRest bounds what a cascade waits for after one go, however long that took.
 const maxRest = 20 * time.Millisecond
 
-// rest leaves server and etcd to clients that write meanwhile, in whichever zone: a
+// yieldToClients leaves server and etcd to clients that write meanwhile, in whichever zone: a
 // cascade that always has writes under way makes each of theirs wait for some. Of
 // several cascades each rests the longer.
-func rest(ctx context.Context, d time.Duration, cascades int) {
+func yieldToClients(ctx context.Context, d time.Duration, cascades int) {
 	timer := time.NewTimer(min(d, maxRest) * time.Duration(max(1, cascades)))
 	defer timer.Stop()
 	select {
@@ -132,7 +132,7 @@ func rest(ctx context.Context, d time.Duration, cascades int) {
 // writeZone commits a decision about a zone object that no client asked for.
 func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
 	w := box.com.WriteOf("zones", o, mod)
-	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.of(), ask
+	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.itemOf(), ask
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Zone == nil {
 			return nil, nil, nil
@@ -158,11 +158,11 @@ func (c candidate) ref() law.Ref {
 // giveWay lets another lane run where this one's slice is over, and waits for its next
 // turn. It says meanwhile that the cascade is this server's.
 func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
-	if !box.lanes.over(s.place) {
+	if !box.lanes.isOverdue(s.place) {
 		return nil
 	}
-	turn := box.lanes.queue()
-	box.lanes.exit(s.place)
+	turn := box.lanes.joinQueue()
+	box.lanes.givePlaceUp(s.place)
 	beats := time.NewTicker(beatEvery)
 	defer beats.Stop()
 	var err error
@@ -173,10 +173,10 @@ func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
 			return err
 		case <-beats.C:
 			if err == nil {
-				err = s.beat(ctx, box)
+				err = s.renewLease(ctx, box)
 			}
 		case <-ctx.Done():
-			s.place.lost = !box.lanes.withdraw(turn)
+			s.place.lost = !box.lanes.leaveQueue(turn)
 			return ctx.Err()
 		}
 	}
@@ -196,9 +196,9 @@ func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }
 
-// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled
+// markID is the id that the steps of a work leave at the zones that they change; "": those stay settled
 // (law.Work.Unmarked).
-func (s *standing) mark() string {
+func (s *standing) markID() string {
 	if s.Work.Unmarked {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 
 // CarryOut carries out all that is in the outbox, one work after the other.
 func (box *Outbox) CarryOut(ctx context.Context) {
-	for _, s := range box.due(ctx, true) {
+	for _, s := range box.listDue(ctx, true) {
 		box.takeUp(ctx, s)
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// purge deletes the internal keys of a removed zone, page by page, and rests between
+// purgeKeys deletes the internal keys of a removed zone, page by page, and rests between
 // them. No zone is marked by the work any longer, so no decision reads these keys. A
 // purge that was interrupted goes on with what is left.
-func (box *Outbox) purge(ctx context.Context, s *standing) error {
+func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	if len(s.Work.Scans) > 0 { // the server that goes on has nothing to decide anew
 		next := s.Work
 		next.Scans, next.Damaged = nil, s.damaged
-		if err := s.rewrite(ctx, box, next); err != nil {
+		if err := s.rewriteItem(ctx, box, next); err != nil {
 			return err
 		}
 	}
@@ -43,11 +43,11 @@ func (box *Outbox) purge(ctx context.Context, s *standing) error {
 				return err
 			}
 			box.mem.Fault("purge-page")
-			if err := s.beat(ctx, box); err != nil {
+			if err := s.renewLease(ctx, box); err != nil {
 				return err
 			}
 			if more {
-				rest(ctx, time.Since(began), box.lanes.len())
+				yieldToClients(ctx, time.Since(began), box.lanes.len())
 			}
 			if err := box.giveWay(ctx, s); err != nil {
 				return err

@@ -46,7 +46,7 @@ type step struct {
 	done, moves bool
 }
 
-// stepOf is the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
+// stepOf returns the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
 func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
 	if err != nil {
@@ -54,7 +54,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	}
 	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.mark(), WorkBy: s.Work.By,
+		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.markID(), WorkBy: s.Work.By,
 		Uncounted: box.Terminates(s.Work.By) || strings.HasPrefix(s.Work.ID, MigrationID)}
 	if ask.Before, ask.Waits, err = objects.Adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
@@ -64,10 +64,10 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	ask.Stood = ask.Before != nil || objects.Moving(o)
 	ask.Held = ask.Stood && c.left == law.AdmittedPlain
 	w := box.com.WriteOf("records", o, mod)
-	w.Hint, w.Item = box.mem.GuessZone(r), s.of()
+	w.Hint, w.Item = box.mem.GuessZone(r), s.itemOf()
 	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if box.stays(o, plan) {
+		if box.isUnchanged(o, plan) {
 			plan.Orphan, plan.OrphanBefore = nil, nil
 			return nil, nil, nil
 		}
@@ -83,8 +83,8 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
-// has notes what became of a step by its plan.
-func (st *step) has(p *law.Plan) {
+// noteResult notes what became of a step by its plan.
+func (st *step) noteResult(p *law.Plan) {
 	if st.moves = leavesFor(p); st.moves && p.Orphan != nil {
 		st.left = p.Orphan.Left
 	}
@@ -95,9 +95,9 @@ func leavesFor(p *law.Plan) bool {
 	return p != nil && p.Record != nil && p.Record.Reason == law.ReasonMoving
 }
 
-// advance decides candidates anew, at most maxSteps, in order. kvs is what was read
+// decideCandidates decides candidates anew, at most maxSteps, in order. kvs is what was read
 // of their records.
-func (box *Outbox) advance(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
+func (box *Outbox) decideCandidates(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
 	steps, err := box.stepsOf(ctx, s, cs, kvs)
@@ -195,7 +195,7 @@ func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 		if string(o.UID) != c.uid {
 			continue
 		}
-		if _, err := box.leaves(ctx, s, o); err != nil {
+		if _, err := box.leavesAlone(ctx, s, o); err != nil {
 			return nil, err
 		}
 		var err error
@@ -235,7 +235,7 @@ func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside
 				return a.Err
 			case a.Out.OK:
 				st.done = true
-				st.has(st.w.Plan)
+				st.noteResult(st.w.Plan)
 				box.PayNow(ctx, st.w.Plan.Debts)
 			case first == nil:
 				first = a
@@ -251,7 +251,7 @@ func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside
 			if err != nil {
 				return err
 			}
-			st.has(plan)
+			st.noteResult(plan)
 			if st.done = !st.moves || inside; st.done {
 				steps = steps[1:]
 			}

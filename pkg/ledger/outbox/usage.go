@@ -32,13 +32,13 @@ const (
 
 // noteAll has the records of all zones counted: no server may have counted what was written before this one started.
 func (box *Outbox) noteAll() {
-	for _, h := range box.mem.Holdings(delegates) {
+	for _, h := range box.mem.Holdings(hasDelegations) {
 		box.com.Usage.Add(law.CountKey(h.UID, ""))
 	}
 }
 
-// delegates: Delegations are in force in the zone.
-func delegates(h *law.Holding) bool { return h.Delegations > 0 }
+// hasDelegations reports whether Delegations are in force in the zone.
+func hasDelegations(h *law.Holding) bool { return h.Delegations > 0 }
 
 // followUsage sweeps until ctx ends: beside the outbox, which is not to wait for it.
 func (box *Outbox) followUsage(ctx context.Context) {
@@ -58,7 +58,7 @@ func (box *Outbox) followUsage(ctx context.Context) {
 // sweepUsage writes into Delegations how many Records their namespaces have, where that has changed.
 func (box *Outbox) sweepUsage(ctx context.Context) {
 	delegated := map[string]*law.Holding{}
-	for _, h := range box.mem.Holdings(delegates) {
+	for _, h := range box.mem.Holdings(hasDelegations) {
 		delegated[h.UID] = h
 	}
 	due := map[string]map[string]bool{} // names of Delegations by the uid of their zone

@@ -42,7 +42,7 @@ func (box *Outbox) window(s *standing) *window {
 	return w
 }
 
-func (w *window) compare(x, y candidate) int {
+func (w *window) compareCandidates(x, y candidate) int {
 	rank := func(c candidate) int {
 		switch {
 		case c.letter == layout.WaitingZone:
@@ -59,9 +59,9 @@ func (w *window) compare(x, y candidate) int {
 	return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
 }
 
-// add takes a candidate in where it may be of this part.
-func (w *window) add(c candidate) {
-	if w.after != nil && w.compare(c, *w.after) <= 0 {
+// addCandidate takes a candidate in where it may be of this part.
+func (w *window) addCandidate(c candidate) {
+	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 {
 		return
 	}
 	namespace, ok := w.names[c.namespace]
@@ -71,13 +71,13 @@ func (w *window) add(c candidate) {
 	}
 	c.namespace, c.object = namespace, strings.Clone(c.object)
 	if w.found = append(w.found, c); len(w.found) >= 2*maxWindow {
-		w.cut()
+		w.cutToSize()
 	}
 }
 
-// cut keeps what comes first, each candidate once.
-func (w *window) cut() []candidate {
-	slices.SortFunc(w.found, w.compare)
+// cutToSize keeps what comes first, each candidate once.
+func (w *window) cutToSize() []candidate {
+	slices.SortFunc(w.found, w.compareCandidates)
 	kept := w.found[:0]
 	for _, c := range w.found {
 		if n := len(kept); n == 0 || kept[n-1].uid != c.uid {
@@ -96,29 +96,29 @@ func (w *window) next() {
 	w.after, w.found, w.more = &last, w.found[:0], false
 }
 
-// behind begins the part that follows a candidate, which is not collected yet.
-func (w *window) behind(last candidate) {
+// startBehind begins the part that follows a candidate, which is not collected yet.
+func (w *window) startBehind(last candidate) {
 	w.after, w.found, w.more = &last, nil, false
 }
 
-// collect finds what a work names.
-func (box *Outbox) collect(ctx context.Context, s *standing, w *window) error {
-	if err := box.collectNamed(ctx, s, w.add); err != nil {
+// collectCandidates finds what a work names.
+func (box *Outbox) collectCandidates(ctx context.Context, s *standing, w *window) error {
+	if err := box.collectNamed(ctx, s, w.addCandidate); err != nil {
 		return err
 	}
-	if err := box.collectLeft(ctx, s, w.add); err != nil {
+	if err := box.collectLeft(ctx, s, w.addCandidate); err != nil {
 		return err
 	}
 	for _, scan := range s.Work.Scans {
-		if err := box.scan(ctx, s, scan, w.add); err != nil {
+		if err := box.findScanned(ctx, s, scan, w.addCandidate); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scan finds what a scan names, in the order of keys.
-func (box *Outbox) scan(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
+// findScanned finds what a scan names, in the order of keys.
+func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var prefix string
 	switch scan.Kind {
 	case law.ScanMembers:
@@ -133,7 +133,7 @@ func (box *Outbox) scan(ctx context.Context, s *standing, scan law.Scan, found f
 		prefix = box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 		if !scan.Name.IsZero() { // and those that wait for a name
 			named := law.Scan{Kind: law.ScanWaiting, View: scan.View, Name: scan.Name}
-			if err := box.scan(ctx, s, named, func(c candidate) {
+			if err := box.findScanned(ctx, s, named, func(c candidate) {
 				if c.letter == layout.WaitingZone {
 					found(c)
 				}

@@ -33,13 +33,13 @@ func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
 	var box *Outbox
 	var all []candidate
 	for w := box.window(&standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}}); ; w.next() {
-		find(w.add)
-		part := w.cut()
+		find(w.addCandidate)
+		part := w.cutToSize()
 		if len(part) > maxWindow || cap(w.found) > 4*maxWindow {
 			t.Fatalf("%d candidates, room for %d", len(part), cap(w.found))
 		}
 		if all = append(all, part...); !w.more {
-			if !slices.IsSortedFunc(all, w.compare) {
+			if !slices.IsSortedFunc(all, w.compareCandidates) {
 				t.Error("they are not in order")
 			}
 			break

@@ -38,7 +38,7 @@ type counted struct {
 func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
 	known, written := map[string]counted{}, 0
 	graces := map[string]int64{}
-	for k, h := range box.withdrawn() {
+	for k, h := range box.listWithdrawn() {
 		c, ok := seen[h.UID]
 		if !ok || c.By != h.Withdrawn.By || c.Since != h.Withdrawn.Since || c.Passed != h.Withdrawn.Passed {
 			c = counted{*h.Withdrawn, time.Now()}
@@ -56,22 +56,22 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted
 			continue
 		}
 		written++
-		if err := box.end(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
+		if err := box.countWithdrawal(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a zone whose delegation was withdrawn failed; it is tried again", "zone", k.Name.String())
 		}
 	}
 	return known
 }
 
-// withdrawn lists the zones whose rule went, as far as this server has heard.
-func (box *Outbox) withdrawn() map[law.Key]*law.Holding {
+// listWithdrawn lists the zones whose rule went, as far as this server has heard.
+func (box *Outbox) listWithdrawn() map[law.Key]*law.Holding {
 	return box.mem.Holdings(func(h *law.Holding) bool { return h.Withdrawn != nil })
 }
 
 // graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
 // that cannot be read, the one by which status.endsAt was told.
 func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
-	h := box.above(k, w.By)
+	h := box.findAbove(k, w.By)
 	if h == nil {
 		return w.Grace
 	}
@@ -86,8 +86,8 @@ func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) in
 	return spec.Grace
 }
 
-// above is the zone with that uid where it stands above a name, as far as this server has heard.
-func (box *Outbox) above(k law.Key, uid string) *law.Holding {
+// findAbove returns the zone with that uid where it stands above a name, as far as this server has heard.
+func (box *Outbox) findAbove(k law.Key, uid string) *law.Holding {
 	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
 		if h := box.mem.HoldingOf(law.HoldingKey(k.View, up)); h != nil && h.UID == uid {
 			return h
@@ -96,9 +96,9 @@ func (box *Outbox) above(k law.Key, uid string) *law.Holding {
 	return nil
 }
 
-// end notes how long servers ran since a withdrawal, and ends the zone when that is over.
-func (box *Outbox) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
-	if by := box.above(k, c.By); by != nil { // whose rule went, as for the cascade that follows
+// countWithdrawal notes how long servers ran since a withdrawal, and ends the zone when that is over.
+func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
+	if by := box.findAbove(k, c.By); by != nil { // whose rule went, as for the cascade that follows
 		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: by.Namespace, Weight: 1})
 	}
 	for {
