@@ -49,9 +49,9 @@ func (c *check) checkDecisions() error {
 	return nil
 }
 
-// ask runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the facts
+// runLaw runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the facts
 // at odds.
-func (c *check) ask(decide func(*law.Seen) law.Outcome, without ...law.Key) (out law.Outcome, ok bool) {
+func (c *check) runLaw(decide func(*law.Seen) law.Outcome, without ...law.Key) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
 		out = decide(seen)
@@ -68,7 +68,7 @@ func (c *check) ask(decide func(*law.Seen) law.Outcome, without ...law.Key) (out
 				seen.Put(k, nil)
 				continue
 			}
-			seen.Put(k, c.fact(k))
+			seen.Put(k, c.lookUpFact(k))
 		}
 	}
 }
@@ -84,7 +84,7 @@ var orderly = []string{law.ReasonNameHeld, law.ReasonLimitExceeded}
 func (c *check) checkAdopted(r *record) {
 	ask := c.recordAsk(r)
 	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, Contribution: r.contribution()}
-	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	p := placement(out)
 	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
 		return
@@ -101,7 +101,7 @@ func (c *check) checkAdopted(r *record) {
 	} else if out.Refusal != nil {
 		want = out.Refusal.Message
 	}
-	c.differs(c.covered(r), r.key, "I5", "adopted by zone "+r.zone.FQDN().String(), "%s", want)
+	c.reportDifference(c.isCovered(r), r.key, "I5", "adopted by zone "+r.zone.FQDN().String(), "%s", want)
 }
 
 // checkOutdated lists what a running server will let go since it is refused now (S5.9).
@@ -111,7 +111,7 @@ func (c *check) checkOutdated() {
 			continue
 		}
 		if c.refusedNow[r.Record.UID] = true; !r.Stays {
-			c.refused(c.layout.Record(r.Record.Namespace, r.Record.Name), "adopted by zone "+r.Zone.FQDN().String(), r.Why.Message)
+			c.reportRefused(c.layout.Record(r.Record.Namespace, r.Record.Name), "adopted by zone "+r.Zone.FQDN().String(), r.Why.Message)
 		}
 	}
 }
@@ -127,35 +127,35 @@ func (c *check) checkWaiting(r *record) {
 	ask := c.recordAsk(r)
 	ask.Waits = &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}
 	decide := func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
-	out, ok := c.ask(decide)
+	out, ok := c.runLaw(decide)
 	p := placement(out)
 	switch {
 	case !ok || p == nil:
-		c.differs(c.covered(r), r.key, "I5", "not adopted", "facts that fit each other")
+		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
 	case p.Zone != nil:
-		c.differs(c.covered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+		c.reportDifference(c.isCovered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
-		c.differs(c.covered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would look for it", p.View, p.FQDN)
-	case len(out.Plan.Writes) > 0 && !c.noticed(r, p) && c.admits(decide, out.Plan.Writes):
-		c.differs(c.covered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, or nobody tries it again: %s", p.Message)
+		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would look for it", p.View, p.FQDN)
+	case len(out.Plan.Writes) > 0 && !c.hasWaiterMark(r, p) && c.wouldAdopt(decide, out.Plan.Writes):
+		c.reportDifference(c.isCovered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, or nobody tries it again: %s", p.Message)
 	}
 }
 
-// admits reports whether a record that waits would be adopted if what stands under the keys that a loser marks went.
+// wouldAdopt reports whether a record that waits would be adopted if what stands under the keys that a loser marks went.
 // They may have come after it lost, for another reason: then its marks are nowhere, and of no use.
-func (c *check) admits(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
+func (c *check) wouldAdopt(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
 	var keys []law.Key
 	for _, x := range marks {
 		keys = append(keys, x.Key)
 	}
-	out, ok := c.ask(decide, keys...)
+	out, ok := c.runLaw(decide, keys...)
 	p := placement(out)
 	return ok && p != nil && p.Zone != nil
 }
 
-// noticed: one of the keys that can be in a record's way has a waiter mark.
-func (c *check) noticed(r *record, p *law.Placement) bool {
-	z := c.enclosing(p.View, p.FQDN)
+// hasWaiterMark reports whether one of the keys that can be in a record's way has a waiter mark.
+func (c *check) hasWaiterMark(r *record, p *law.Placement) bool {
+	z := c.findEnclosing(p.View, p.FQDN)
 	if z == nil {
 		return false
 	}
@@ -174,15 +174,15 @@ func (c *check) checkPending(z *zone) {
 	if z.deleting {
 		return
 	}
-	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.target(), Header: z.Header, ZoneSettings: z.ZoneSettings}
+	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.targetZone(), Header: z.Header, ZoneSettings: z.ZoneSettings}
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
-	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 	pending := ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending
 	if pending && len(out.Plan.Writes) == 0 {
 		return
 	}
-	t := z.target()
-	excused := c.leftAlone(z.Namespace) || c.scanned(func(s *law.Scan) bool {
+	t := z.targetZone()
+	excused := c.leftAlone(z.Namespace) || c.isScanned(func(s *law.Scan) bool {
 		switch {
 		case s.Kind == law.ScanNamespaces:
 			return s.Of(z.Namespace) && spec.Waiting().For(s)
@@ -194,15 +194,15 @@ func (c *check) checkPending(z *zone) {
 		return (s.Kind == law.ScanWaiting || s.Kind == law.ScanPending) && s.View == z.View && s.Name.Encloses(z.Wanted)
 	})
 	if pending {
-		c.differs(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, or nobody tries it again: %s", out.Plan.Zone.Delegated.Message)
+		c.reportDifference(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, or nobody tries it again: %s", out.Plan.Zone.Delegated.Message)
 		return
 	}
-	c.differs(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
+	c.reportDifference(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
 }
 
 func (c *check) checkParent(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone}) })
+	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone}) })
 	if ok && out.Plan != nil {
 		n := out.Plan.Zone
 		// An earlier version may have worded the condition otherwise.
@@ -219,22 +219,22 @@ func (c *check) checkParent(z *zone) {
 		if d := out.Plan.Zone.Delegated; d != nil {
 			want += ", " + d.Reason
 		}
-		want += ", lineage " + encoded(out.Plan.Zone.Holding.Lineage) + ", enclosed " + encoded(out.Plan.Zone.Holding.Enclosed)
+		want += ", lineage " + encodeText(out.Plan.Zone.Holding.Lineage) + ", enclosed " + encodeText(out.Plan.Zone.Holding.Enclosed)
 	}
-	excused := c.scanned(func(s *law.Scan) bool {
+	excused := c.isScanned(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
-	c.differs(excused, z.key, rule, "parent "+refText(z.holding.Parent)+", lineage "+encoded(z.holding.Lineage)+", enclosed "+encoded(z.holding.Enclosed), "%s", want)
+	c.reportDifference(excused, z.key, rule, "parent "+refText(z.holding.Parent)+", lineage "+encodeText(z.holding.Lineage)+", enclosed "+encodeText(z.holding.Enclosed), "%s", want)
 }
 
-// covered: a standing work decides this record anew.
-func (c *check) covered(r *record) bool {
+// isCovered reports whether a standing work decides this record anew.
+func (c *check) isCovered(r *record) bool {
 	for _, w := range c.works {
 		if w.Move != nil && w.Move.UID == r.UID && r.moving {
 			return true
 		}
 	}
-	return c.refusedNow[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
+	return c.refusedNow[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.isScanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanNamespaces:
 			return s.Of(r.Namespace) && (r.adopted != nil && string(r.adopted.UID) == s.Zone || r.adopted == nil && (&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}).For(s))
@@ -256,7 +256,7 @@ func (c *check) leftAlone(namespace string) bool {
 	return w != nil && w.Left == namespace
 }
 
-func (c *check) scanned(by func(*law.Scan) bool) bool {
+func (c *check) isScanned(by func(*law.Scan) bool) bool {
 	for _, w := range c.works {
 		for i := range w.Scans {
 			if by(&w.Scans[i]) {
@@ -267,8 +267,8 @@ func (c *check) scanned(by func(*law.Scan) bool) bool {
 	return false
 }
 
-// fact answers the law from the model.
-func (c *check) fact(k law.Key) any {
+// lookUpFact answers the law from the model.
+func (c *check) lookUpFact(k law.Key) any {
 	switch k.Kind {
 	case law.KindHolding:
 		if z := c.names[place{k.View, k.Name}]; z != nil {
@@ -301,14 +301,14 @@ func (c *check) fact(k law.Key) any {
 			return &law.Count{Records: n}
 		}
 	case law.KindMember:
-		for _, r := range z.at(k.Owner) {
+		for _, r := range z.recordsAt(k.Owner) {
 			if r.Namespace == k.Namespace && r.Name == k.Object {
 				return r.member
 			}
 		}
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
-		for _, o := range z.under(k.Owner) {
+		for _, o := range z.ownersBelow(k.Owner) {
 			if o == k.Owner {
 				continue
 			}
@@ -318,9 +318,9 @@ func (c *check) fact(k law.Key) any {
 	case law.KindHeldBelow:
 		return z.heldBelow(k.Owner)
 	case law.KindTenantsBelow:
-		return z.tenants(k)
+		return z.tenantsBelow(k)
 	}
-	return z.fact(k)
+	return z.lookUpRules(k)
 }
 
 func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
@@ -347,10 +347,10 @@ func (z *zone) heldBelow(base name.Rel) *law.HeldBelow {
 	return out
 }
 
-func (z *zone) tenants(k law.Key) any {
+func (z *zone) tenantsBelow(k law.Key) any {
 	byNamespace := map[string]*law.Tenant{}
-	for _, o := range z.under(k.Owner) {
-		for _, r := range z.at(o) {
+	for _, o := range z.ownersBelow(k.Owner) {
+		for _, r := range z.recordsAt(o) {
 			t := byNamespace[r.Namespace]
 			if t == nil {
 				t = &law.Tenant{Namespace: r.Namespace}

@@ -35,29 +35,29 @@ type waitingDelegation struct {
 
 // readDelegations works out what Delegations give in each zone, and which of them wait.
 func (c *check) readDelegations() error {
-	return c.each(c.layout.Objects("delegations"), func(key string, kv *mvccpb.KeyValue) error {
+	return c.eachKey(c.layout.Objects("delegations"), func(key string, kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Delegation{}
 		if err := c.config.Delegations.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			c.damage(key, "S4.8", err.Error(), "a Delegation")
+			c.reportDamage(key, "S4.8", err.Error(), "a Delegation")
 			return nil
 		}
 		rule, err := objects.DelegationRule(o)
 		if err != nil {
-			c.damage(key, "S4.8", err.Error(), "a Delegation the law can read")
+			c.reportDamage(key, "S4.8", err.Error(), "a Delegation the law can read")
 			return nil
 		}
 		if key != c.layout.Delegation(o.Namespace, o.Name) {
-			c.damage(key, "S4.8", o.Namespace+"/"+o.Name, "the object that the key names")
+			c.reportDamage(key, "S4.8", o.Namespace+"/"+o.Name, "the object that the key names")
 		}
 		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
 		if in := o.Status.ZoneRef != nil; accepted == nil || in != (accepted.Status == "True") {
-			c.damage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encoded(accepted)), "the condition Accepted says the same as status.zoneRef")
+			c.reportDamage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encodeText(accepted)), "the condition Accepted says the same as status.zoneRef")
 		}
 		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
 		if o.Status.ZoneRef == nil {
 			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, created: o.CreationTimestamp.Unix(), zone: named})
 			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
-				c.differs(c.scanned(func(s *law.Scan) bool {
+				c.reportDifference(c.isScanned(func(s *law.Scan) bool {
 					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
 				}), key, "S4.8", "in force nowhere", "in force in zone %s, which stands", z.key)
 			}
@@ -66,13 +66,13 @@ func (c *check) readDelegations() error {
 		uid := string(o.Status.ZoneRef.UID)
 		z := c.zones[uid]
 		if z == nil || z.Pending {
-			if !c.unread.has(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
-				c.differs(c.purging[uid], key, "S4.8", "in force in zone "+uid, "in force nowhere: no such zone stands")
+			if !c.unread.countUnread(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
+				c.reportDifference(c.purging[uid], key, "S4.8", "in force in zone "+uid, "in force nowhere: no such zone stands")
 			}
 			return nil
 		}
 		if named.Namespace != z.Namespace || named.Name != z.Name {
-			c.damage(key, "S4.8", "in force in zone "+z.key, "in force in the zone that it names, %s/%s", named.Namespace, named.Name)
+			c.reportDamage(key, "S4.8", "in force in zone "+z.key, "in force in the zone that it names, %s/%s", named.Namespace, named.Name)
 		}
 		z.given.delegations++
 		c.outdated.AddRule(uid, rule)
@@ -94,27 +94,27 @@ func (c *check) readDelegations() error {
 
 // checkGiven compares what Delegations make in rules/ and listed/.
 func (c *check) checkGiven() error {
-	if err := c.room("rules", "S4.8", func(z *zone, ns, key string, kv *mvccpb.KeyValue) {
+	if err := c.checkRoom("rules", "S4.8", func(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 		var have law.NamespaceRules
-		if c.parse(key, kv, &have) && encoded(have.List) != encoded(z.given.rules[ns]) {
-			c.damage(key, "S4.8", encoded(have.List), "%s", encoded(z.given.rules[ns]))
+		if c.parseValue(key, kv, &have) && encodeText(have.List) != encodeText(z.given.rules[ns]) {
+			c.reportDamage(key, "S4.8", encodeText(have.List), "%s", encodeText(z.given.rules[ns]))
 		}
 	}, func(z *zone, want func(string, string)) {
 		for ns, rules := range z.given.rules {
-			want(c.layout.Key(law.RulesKey(z.UID, ns)), encoded(rules))
+			want(c.layout.Key(law.RulesKey(z.UID, ns)), encodeText(rules))
 		}
 	}); err != nil {
 		return err
 	}
-	return c.room("listed", "S4.6", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+	return c.checkRoom("listed", "S4.6", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 		var have law.Listed
 		n, err := name.RelFromKey(rest)
 		if err != nil {
-			c.damage(key, "S4.6", err.Error(), "a name")
+			c.reportDamage(key, "S4.6", err.Error(), "a name")
 			return
 		}
-		if c.parse(key, kv, &have) && have.Delegations != z.given.listed[n] {
-			c.damage(key, "S4.6", fmt.Sprintf("listed by %d Delegations", have.Delegations), "%d", z.given.listed[n])
+		if c.parseValue(key, kv, &have) && have.Delegations != z.given.listed[n] {
+			c.reportDamage(key, "S4.6", fmt.Sprintf("listed by %d Delegations", have.Delegations), "%d", z.given.listed[n])
 		}
 	}, func(z *zone, want func(string, string)) {
 		for n, count := range z.given.listed {
@@ -123,8 +123,8 @@ func (c *check) checkGiven() error {
 	})
 }
 
-// fact answers the law from what Delegations give.
-func (z *zone) fact(k law.Key) any {
+// lookUpRules answers the law from what Delegations give.
+func (z *zone) lookUpRules(k law.Key) any {
 	switch k.Kind {
 	case law.KindRules:
 		if rules := z.given.rules[k.Namespace]; len(rules) > 0 {

@@ -160,15 +160,15 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	return c.report, nil
 }
 
-func (c *check) damage(key string, rule Rule, have, want string, args ...any) {
+func (c *check) reportDamage(key string, rule Rule, have, want string, args ...any) {
 	c.report.Damage.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
 }
 
-func (c *check) owed(key string, rule Rule, have, want string, args ...any) {
+func (c *check) reportOwed(key string, rule Rule, have, want string, args ...any) {
 	c.report.Owed.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
 }
 
-func (c *check) refused(key, have, want string) {
+func (c *check) reportRefused(key, have, want string) {
 	c.report.Refused.add(Finding{Key: key, Rule: "S5.9", Have: have, Want: want})
 }
 
@@ -181,8 +181,8 @@ func (f *Findings) add(x Finding) {
 // Pages keep an answer of etcd below its limits and this process small.
 const page = 1000
 
-// each goes through a prefix at the checked revision.
-func (c *check) each(prefix string, f func(key string, kv *mvccpb.KeyValue) error) error {
+// eachKey goes through a prefix at the checked revision.
+func (c *check) eachKey(prefix string, f func(key string, kv *mvccpb.KeyValue) error) error {
 	return c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), f)
 }
 

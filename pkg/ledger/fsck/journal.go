@@ -39,29 +39,29 @@ func (c *check) checkJournals() error {
 		key := string(r.Kvs[0].Key)
 		uid, _, _ := strings.Cut(key[len(room):], "/")
 		from = clientv3.GetPrefixRangeEnd(room + uid + "/")
-		z := c.standing(key, uid)
+		z := c.standingZone(key, uid)
 		if z == nil {
 			continue
 		}
 		done[uid] = true
-		sets := z.definition(cuts[uid])
+		sets := z.defineRRsets(cuts[uid])
 		c.checkContent(z, sets)
-		if err := c.replay(z, sets); err != nil {
+		if err := c.replayJournal(z, sets); err != nil {
 			return err
 		}
 	}
 	for _, z := range c.names {
 		if !done[z.UID] {
-			c.damage(room+z.UID+"/", "S6.5", "no journal", "%d steps", z.N)
+			c.reportDamage(room+z.UID+"/", "S6.5", "no journal", "%d steps", z.N)
 		}
 	}
 	return nil
 }
 
-// replay undoes a zone's journal from its present definition: the serials form a
+// replayJournal undoes a zone's journal from its present definition: the serials form a
 // chain, every state is that of the definition it belongs to, every step takes
 // away what is there, and no step is missing.
-func (c *check) replay(z *zone, sets map[setKey]*rrset) error {
+func (c *check) replayJournal(z *zone, sets map[setKey]*rrset) error {
 	prefix := c.layout.Room("journal") + z.UID + "/"
 	b := &back{check: c, zone: z, sets: sets, n: z.N, serial: z.Serial, state: sethash.State(z.State), header: z.Header}
 	for end := clientv3.GetPrefixRangeEnd(prefix); ; {
@@ -70,19 +70,19 @@ func (c *check) replay(z *zone, sets map[setKey]*rrset) error {
 			return err
 		}
 		for _, kv := range r.Kvs {
-			b.key(prefix, kv)
+			b.readStep(prefix, kv)
 		}
 		if !r.More {
 			break
 		}
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
-	b.joins()
+	b.checkCondensed()
 	if x := c.condensed[z.UID]; x != nil && !x.joined && !b.broken {
-		c.damage(x.key, "S7.5", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
+		c.reportDamage(x.key, "S7.5", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
 	}
 	if !b.begun && !b.broken && b.n > 0 && b.steps == 0 {
-		c.damage(prefix, "S6.5", "no step", "steps up to %d", z.N)
+		c.reportDamage(prefix, "S6.5", "no step", "steps up to %d", z.N)
 	}
 	return nil
 }
@@ -99,11 +99,11 @@ type condensed struct {
 // name belong to an attempt that another server was ahead of.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
-	err := c.room("condensed", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+	err := c.checkRoom("condensed", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 		x := c.condensed[z.UID]
 		if rest == "" {
 			x = &condensed{key: key, parts: map[uint64]int{}}
-			if c.parse(key, kv, &x.Condensed) && x.From == serial.Serial(z.status.SettledSerial) {
+			if c.parseValue(key, kv, &x.Condensed) && x.From == serial.Serial(z.status.SettledSerial) {
 				c.condensed[z.UID] = x
 			}
 			return
@@ -112,24 +112,24 @@ func (c *check) readCondensed() error {
 		n, err := strconv.ParseUint(count, 16, 64)
 		var part content.Step
 		if err != nil {
-			c.damage(key, "S7.5", rest, "condensed/<uid>/<16 hex digits>/<number>")
+			c.reportDamage(key, "S7.5", rest, "condensed/<uid>/<16 hex digits>/<number>")
 			return
 		}
-		if c.parse(key, kv, &part) && x != nil && n == x.Step.N {
+		if c.parseValue(key, kv, &part) && x != nil && n == x.Step.N {
 			x.parts[n]++
 			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...), append(x.Step.TTLs, part.TTLs...)
 		}
 	}, func(*zone, func(string, string)) {})
 	for _, x := range c.condensed {
 		if n := x.parts[x.Step.N]; n != x.Parts {
-			c.damage(x.key, "S7.5", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
+			c.reportDamage(x.key, "S7.5", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
 		}
 	}
 	return err
 }
 
-// joins compares what was condensed up to the definition at which b is with it.
-func (b *back) joins() {
+// checkCondensed compares what was condensed up to the definition at which b is with it.
+func (b *back) checkCondensed() {
 	x := b.condensed[b.zone.UID]
 	if x == nil || b.broken || x.joined || x.Step.N != b.n {
 		return
@@ -137,7 +137,7 @@ func (b *back) joins() {
 	x.joined = true
 	removed, added := x.Step.Elements()
 	if state, err := b.state.Update(added, removed); err != nil || state != x.State || x.Step.Serial != b.serial || x.Step.State != b.state {
-		b.damage(x.key, "S7.5", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial, x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
+		b.reportDamage(x.key, "S7.5", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial, x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
 	}
 }
 
@@ -155,29 +155,29 @@ type back struct {
 	broken bool // a misfit was reported; what lies before cannot be judged
 }
 
-func (b *back) key(prefix string, kv *mvccpb.KeyValue) {
+func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	b.report.Keys++
 	key := string(kv.Key)
 	count, suffix, _ := strings.Cut(key[len(prefix):], ".")
 	n, err := strconv.ParseUint(count, 16, 64)
 	if err != nil || len(count) != 16 || suffix != "" && suffix != "settled" && suffix != "gone" {
-		b.damage(key, "I2", "a key of journal/", "journal/<uid>/<16 hex digits>, perhaps .settled or .gone")
+		b.reportDamage(key, "I2", "a key of journal/", "journal/<uid>/<16 hex digits>, perhaps .settled or .gone")
 		return
 	}
 	var tx content.Transaction
 	if err := json.Unmarshal(kv.Value, &tx); err != nil {
 		b.broken = true
-		b.damage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a transaction: %v", err)
+		b.reportDamage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a transaction: %v", err)
 		return
 	}
 	if suffix != "" {
 		if len(tx.Steps) > 0 || tx.After != n || n > b.zone.N || suffix == "gone" {
-			b.damage(key, "I2", encoded(tx), "a mark without steps, after step %d of a zone that stands at step %d", n, b.zone.N)
+			b.reportDamage(key, "I2", encodeText(tx), "a mark without steps, after step %d of a zone that stands at step %d", n, b.zone.N)
 		}
 		return
 	}
 	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {
-		b.damage(key, "I2", encoded(tx), "steps of which the last is %d", n)
+		b.reportDamage(key, "I2", encodeText(tx), "steps of which the last is %d", n)
 		b.broken = true
 		return
 	}
@@ -187,19 +187,19 @@ func (b *back) key(prefix string, kv *mvccpb.KeyValue) {
 		if b.broken {
 			continue
 		}
-		b.joins()
-		if why := b.undo(step); why != "" {
+		b.checkCondensed()
+		if why := b.undoStep(step); why != "" {
 			b.broken = true
-			b.damage(key, "I2", encoded(step), "%s", why)
+			b.reportDamage(key, "I2", encodeText(step), "%s", why)
 		}
 		if step.Creates() && (tx.Zone == nil || tx.Zone.View != b.zone.View || tx.Zone.Namespace != b.zone.Namespace || tx.Zone.Name != b.zone.Name) {
-			b.damage(key, "I2", encoded(tx.Zone), "the identity of %s", b.zone.key)
+			b.reportDamage(key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
 		}
 	}
 }
 
-// undo takes one step back; it says what does not fit, "" for nothing.
-func (b *back) undo(step content.Step) string {
+// undoStep takes one step back; it says what does not fit, "" for nothing.
+func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:
 		return "no step before the one that made the zone"
@@ -214,13 +214,13 @@ func (b *back) undo(step content.Step) string {
 	case step.HeaderBefore != nil && step.HeaderAfter == nil:
 		return "both headers or none"
 	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(b.header):
-		return "the header " + encoded(b.header)
+		return "the header " + encodeText(b.header)
 	case step.Creates() != (step.N == 1):
 		return "the zone made in step 1, and only there"
 	case !step.Creates() && !step.Serial.Ahead(step.From):
 		return fmt.Sprintf("a serial ahead of %d, where it starts", step.From)
 	}
-	if why := b.rows(step); why != "" {
+	if why := b.undoRows(step); why != "" {
 		return why
 	}
 	removed, added := step.Elements()
@@ -242,7 +242,7 @@ func (b *back) undo(step content.Step) string {
 	return ""
 }
 
-func (b *back) rows(step content.Step) string {
+func (b *back) undoRows(step content.Step) string {
 	touched := map[setKey]*rrset{}
 	at := func(k setKey) *rrset {
 		s := b.sets[k]

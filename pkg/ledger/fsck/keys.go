@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// ahead compares serials as kept in objects (RFC 1982).
-func ahead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
+// isAhead compares serials as kept in objects (RFC 1982).
+func isAhead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
 
 // readMembers compares members/ with the records that zones have, and gives each
 // record its member: how it was admitted is nowhere else.
@@ -30,34 +30,34 @@ func (c *check) readMembers() error {
 			byKey[c.memberKey(r)] = r
 		}
 	}
-	err := c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+	err := c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		uid, _, _ := strings.Cut(key[len(room):], "/")
-		z := c.standing(key, uid)
+		z := c.standingZone(key, uid)
 		if z == nil {
 			return nil
 		}
 		var m law.Member
-		if !c.parse(key, kv, &m) {
+		if !c.parseValue(key, kv, &m) {
 			return nil
 		}
 		r := byKey[key]
 		if r == nil {
-			c.damage(key, "I1", "a member", "nothing: no record of the zone stands there")
+			c.reportDamage(key, "I1", "a member", "nothing: no record of the zone stands there")
 			return nil
 		}
 		r.member = &m
 		if want := (law.Member{UID: r.UID, Admission: m.Admission, Absolute: r.Absolute(), Created: r.Created, N: m.N}); m != want {
-			c.damage(key, "I1", encoded(m), "%s", encoded(want))
+			c.reportDamage(key, "I1", encodeText(m), "%s", encodeText(want))
 		}
 		// A record that changes nothing of the definition comes without a step of its own.
 		if m.N == 0 || m.N > z.N+1 {
-			c.damage(key, "I3", fmt.Sprintf("adopted at step %d", m.N), "a step from 1 to %d, the zone's", z.N+1)
+			c.reportDamage(key, "I3", fmt.Sprintf("adopted at step %d", m.N), "a step from 1 to %d, the zone's", z.N+1)
 		}
 		switch m.Admission {
 		case law.AdmittedPlain, law.AdmittedShared, law.AdmittedUnderscore:
 		default:
-			c.damage(key, "S4.7", "admission "+string(m.Admission), "plain, shared or underscore")
+			c.reportDamage(key, "S4.7", "admission "+string(m.Admission), "plain, shared or underscore")
 		}
 		return nil
 	})
@@ -66,12 +66,12 @@ func (c *check) readMembers() error {
 	}
 	for key, r := range byKey {
 		if r.member == nil {
-			c.damage(key, "I1", "nothing", "the record %s", r.key)
+			c.reportDamage(key, "I1", "nothing", "the record %s", r.key)
 			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Absolute: r.Absolute(), Created: r.Created, N: 1}
 		}
 	}
 	for _, z := range c.names {
-		c.hold(z)
+		c.findHolders(z)
 	}
 	return nil
 }
@@ -80,8 +80,8 @@ func (c *check) memberKey(r *record) string {
 	return c.layout.Key(law.MemberKey(r.zone.UID, r.owner, r.Namespace, r.Name))
 }
 
-// hold works out who holds which base name of a zone (S4.6) from its members.
-func (c *check) hold(z *zone) {
+// findHolders works out who holds which base name of a zone (S4.6) from its members.
+func (c *check) findHolders(z *zone) {
 	oldest := func(h *law.Holders, ns string) *law.Holder {
 		i := slices.IndexFunc(h.List, func(x law.Holder) bool { return x.Namespace == ns })
 		if i < 0 {
@@ -118,12 +118,12 @@ func (c *check) hold(z *zone) {
 		}
 		if len(foreign) > 1 {
 			slices.Sort(foreign)
-			c.damage(c.layout.Key(law.HoldersKey(z.UID, base)), "S4.6", "plainly admitted records of the namespaces "+strings.Join(foreign, ", "), "one holder beside the zone's own namespace")
+			c.reportDamage(c.layout.Key(law.HoldersKey(z.UID, base)), "S4.6", "plainly admitted records of the namespaces "+strings.Join(foreign, ", "), "one holder beside the zone's own namespace")
 		}
 	}
 }
 
-func encoded(v any) string {
+func encodeText(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("%+v", v)
@@ -133,21 +133,21 @@ func encoded(v any) string {
 
 // checkKeys compares what records make in owners/, holders/, counts/ and orphans/.
 func (c *check) checkKeys() error {
-	if err := c.room("owners", "I1", c.checkOwner, func(z *zone, want func(string, string)) {
+	if err := c.checkRoom("owners", "I1", c.checkOwner, func(z *zone, want func(string, string)) {
 		for o, v := range z.owners {
-			want(c.layout.Key(law.OwnerKey(z.UID, o)), encoded(v))
+			want(c.layout.Key(law.OwnerKey(z.UID, o)), encodeText(v))
 		}
 	}); err != nil {
 		return err
 	}
-	if err := c.room("holders", "S4.6", c.checkHolders, func(z *zone, want func(string, string)) {
+	if err := c.checkRoom("holders", "S4.6", c.checkHolders, func(z *zone, want func(string, string)) {
 		for o, v := range z.bases {
-			want(c.layout.Key(law.HoldersKey(z.UID, o)), encoded(v))
+			want(c.layout.Key(law.HoldersKey(z.UID, o)), encodeText(v))
 		}
 	}); err != nil {
 		return err
 	}
-	if err := c.room("counts", "S5.6", c.checkCount, func(z *zone, want func(string, string)) {
+	if err := c.checkRoom("counts", "S5.6", c.checkCount, func(z *zone, want func(string, string)) {
 		for ns, n := range z.counts {
 			want(c.layout.Key(law.CountKey(z.UID, ns)), fmt.Sprint(n))
 		}
@@ -169,27 +169,27 @@ func (c *check) checkDeletions() error {
 	deletions := map[string]law.Deletions{}
 	gone := map[string][]int{} // by uid, for each of its bases
 	none := func(*zone, func(string, string)) {}
-	if err := c.room("deletions", "S7.5", func(z *zone, _, key string, kv *mvccpb.KeyValue) {
+	if err := c.checkRoom("deletions", "S7.5", func(z *zone, _, key string, kv *mvccpb.KeyValue) {
 		var d law.Deletions
-		if !c.parse(key, kv, &d) {
+		if !c.parseValue(key, kv, &d) {
 			return
 		}
 		deletions[z.UID], gone[z.UID] = d, make([]int, len(d.Bases))
 		for i, b := range d.Bases {
 			if b.N > z.N || i > 0 && b.N <= d.Bases[i-1].N {
-				c.damage(key, "S7.5", encoded(d), "contents up to step %d, each later than the one before", z.N)
+				c.reportDamage(key, "S7.5", encodeText(d), "contents up to step %d, each later than the one before", z.N)
 			}
 		}
 	}, none); err != nil {
 		return err
 	}
-	if err := c.room("deleted", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+	if err := c.checkRoom("deleted", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 		var d law.Deleted
 		if _, err := name.RelFromKey(rest); err != nil {
-			c.damage(key, "S7.5", err.Error(), "an owner")
+			c.reportDamage(key, "S7.5", err.Error(), "an owner")
 			return
 		}
-		if !c.parse(key, kv, &d) {
+		if !c.parseValue(key, kv, &d) {
 			return
 		}
 		for _, x := range d.RRsets {
@@ -200,7 +200,7 @@ func (c *check) checkDeletions() error {
 				return before > 0 && s.From < before || s.To > 0 && s.To <= s.From
 			})
 			if open := slices.ContainsFunc(x.Spans, func(s law.Span) bool { return s.To == 0 }); !ordered || max(at, x.At) > z.N || !open && x.At == 0 {
-				c.damage(key, "S7.5", encoded(x), "steps up to %d at which it came and went, in their order, and one at which it was removed or none at which it went last", z.N)
+				c.reportDamage(key, "S7.5", encodeText(x), "steps up to %d at which it came and went, in their order, and one at which it was removed or none at which it went last", z.N)
 			}
 			for i, b := range deletions[z.UID].Bases {
 				if x.GoneFrom(b.N) {
@@ -214,22 +214,22 @@ func (c *check) checkDeletions() error {
 	for uid, counted := range gone {
 		for i, n := range counted {
 			if b := deletions[uid].Bases[i]; b.Gone < n || b.Gone > b.RRsets {
-				c.damage(c.layout.Key(law.DeletionsKey(uid)), "S7.5", encoded(b), "at least %d gone, as deleted/ says", n)
+				c.reportDamage(c.layout.Key(law.DeletionsKey(uid)), "S7.5", encodeText(b), "at least %d gone, as deleted/ says", n)
 			}
 		}
 	}
 	return nil
 }
 
-// room goes through the keys of one kind: each present one is checked, and each
+// checkRoom goes through the keys of one kind: each present one is checked, and each
 // wanted one must have been present.
-func (c *check) room(room string, rule Rule, present func(z *zone, rest, key string, kv *mvccpb.KeyValue), wanted func(z *zone, want func(key, value string))) error {
+func (c *check) checkRoom(room string, rule Rule, present func(z *zone, rest, key string, kv *mvccpb.KeyValue), wanted func(z *zone, want func(key, value string))) error {
 	prefix := c.layout.Room(room)
 	seen := map[string]bool{}
-	err := c.each(prefix, func(key string, kv *mvccpb.KeyValue) error {
+	err := c.eachKey(prefix, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		uid, rest, _ := strings.Cut(key[len(prefix):], "/")
-		if z := c.standing(key, uid); z != nil {
+		if z := c.standingZone(key, uid); z != nil {
 			seen[key] = true
 			present(z, rest, key, kv)
 		}
@@ -241,7 +241,7 @@ func (c *check) room(room string, rule Rule, present func(z *zone, rest, key str
 	for _, z := range c.names {
 		wanted(z, func(key, value string) {
 			if !seen[key] {
-				c.damage(key, rule, "nothing", "%s", value)
+				c.reportDamage(key, rule, "nothing", "%s", value)
 			}
 		})
 	}
@@ -252,10 +252,10 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	owner, err := name.RelFromKey(rest)
 	var have law.Owner
 	if err != nil {
-		c.damage(key, "I1", err.Error(), "an owner")
+		c.reportDamage(key, "I1", err.Error(), "an owner")
 		return
 	}
-	if !c.parse(key, kv, &have) {
+	if !c.parseValue(key, kv, &have) {
 		return
 	}
 	c.waited[key] = have.Waited || have.WaitedBelow
@@ -266,7 +266,7 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Wild) == 0 && !c.waited[key]
 	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !slices.EqualFunc(have.Wild, want.Wild, sameShare) || empty {
 		have.Waited, have.WaitedBelow = false, false
-		c.damage(key, "I1", encoded(have), "%s", encoded(want))
+		c.reportDamage(key, "I1", encodeText(have), "%s", encodeText(want))
 	}
 }
 
@@ -276,10 +276,10 @@ func (c *check) checkHolders(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	base, err := name.RelFromKey(rest)
 	var have law.Holders
 	if err != nil {
-		c.damage(key, "S4.6", err.Error(), "a base name")
+		c.reportDamage(key, "S4.6", err.Error(), "a base name")
 		return
 	}
-	if !c.parse(key, kv, &have) {
+	if !c.parseValue(key, kv, &have) {
 		return
 	}
 	c.waited[key] = have.Waited
@@ -294,18 +294,18 @@ func (c *check) checkHolders(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	}
 	if !same {
 		have.Waited = false
-		c.damage(key, "S4.6", encoded(have), "%s, each first at its oldest record or before", encoded(want))
+		c.reportDamage(key, "S4.6", encodeText(have), "%s, each first at its oldest record or before", encodeText(want))
 	}
 }
 
 func (c *check) checkCount(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 	var have law.Count
-	if !c.parse(key, kv, &have) {
+	if !c.parseValue(key, kv, &have) {
 		return
 	}
 	c.waited[key] = have.Waited
 	if want := z.counts[ns]; have.Records != want || want == 0 && !have.Waited {
-		c.damage(key, "S5.6", fmt.Sprintf("%d records", have.Records), "%d", want)
+		c.reportDamage(key, "S5.6", fmt.Sprintf("%d records", have.Records), "%d", want)
 	}
 }
 
@@ -327,24 +327,24 @@ func (c *check) checkOrphans() error {
 	}
 	for _, z := range c.zones {
 		if z.Pending {
-			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.target()}, "zones", z.Namespace, z.Name) {
+			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.targetZone()}, "zones", z.Namespace, z.Name) {
 				want[key] = layout.WaitingValue(z.UID, z.created, "")
 			}
 		}
 	}
 	c.wantedOrphans(want)
-	err := c.each(c.layout.Room("orphans"), func(key string, kv *mvccpb.KeyValue) error {
+	err := c.eachKey(c.layout.Room("orphans"), func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		if w, ok := want[key]; !ok {
-			c.damage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
+			c.reportDamage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
 		} else if w != string(kv.Value) && !slices.Contains(moving[key], string(kv.Value)) {
-			c.damage(key, "S2.3", string(kv.Value), "%s", w)
+			c.reportDamage(key, "S2.3", string(kv.Value), "%s", w)
 		}
 		delete(want, key)
 		return nil
 	})
 	for key, w := range want {
-		c.damage(key, "S2.3", "nothing", "%s: without it no zone would find what waits", w)
+		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find what waits", w)
 	}
 	return err
 }
@@ -353,10 +353,10 @@ func (c *check) checkOrphans() error {
 func (c *check) checkSerials() error {
 	room := c.layout.Room("serials")
 	remembered := map[string]law.LastSerial{}
-	err := c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+	err := c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		var last law.LastSerial
-		if c.parse(key, kv, &last) {
+		if c.parseValue(key, kv, &last) {
 			remembered[key] = last
 		}
 		return nil
@@ -364,7 +364,7 @@ func (c *check) checkSerials() error {
 	for p, z := range c.names {
 		key := c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})
 		if last, ok := remembered[key]; ok && last.Serial.Ahead(z.Serial) {
-			c.damage(key, "S6.5", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's, %d", z.Serial)
+			c.reportDamage(key, "S6.5", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's, %d", z.Serial)
 		}
 	}
 	return err

@@ -51,8 +51,8 @@ type unread struct {
 	behind map[string]int     // how many keys and records belong to one, by its key
 }
 
-// has counts what belongs to a zone that cannot be read. at has the uid, and the object's name where that is known.
-func (u *unread) has(at law.Ref) bool {
+// countUnread counts what belongs to a zone that cannot be read. at has the uid, and the object's name where that is known.
+func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {
 		if key, ok = u.named[law.Ref{Namespace: at.Namespace, Name: at.Name}]; ok {
@@ -121,8 +121,8 @@ func (r *record) contribution() law.Contribution {
 	return law.Contribution{Owner: r.owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
 }
 
-// add counts a record in its zone, by a plain fold over its values.
-func (z *zone) add(r *record) {
+// addRecord counts a record in its zone, by a plain fold over its values.
+func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
 	o := z.owners[r.owner]
@@ -198,8 +198,8 @@ func ttlRank(ttl *uint32) int64 {
 // does not write every owner anew.
 func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.Count == y.Count }
 
-// under lists the owners at and below one, in key order.
-func (z *zone) under(owner name.Rel) []name.Rel {
+// ownersBelow lists the owners at and below one, in key order.
+func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	if z.sorted == nil {
 		for o, v := range z.owners {
 			if len(v.Values) > 0 { // of records: a cut alone is a child's
@@ -228,9 +228,9 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// definition are the zone's RRsets: its records', and the cuts counted in it.
+// defineRRsets returns the zone's RRsets: its records', and the cuts counted in it.
 // Where both give one RRset, while records pass to or from a child, it is one.
-func (z *zone) definition(cuts []*law.CountedCut) map[setKey]*rrset {
+func (z *zone) defineRRsets(cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data []string) {
 		k := setKey{owner, t}
@@ -272,8 +272,8 @@ func (m *model) cutsOf() map[string][]*law.CountedCut {
 	return out
 }
 
-// enclosing is the standing zone with the longest name at or above n.
-func (m *model) enclosing(view string, n name.Name) *zone {
+// findEnclosing returns the standing zone with the longest name at or above n.
+func (m *model) findEnclosing(view string, n name.Name) *zone {
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		if z := m.names[place{view, at}]; z != nil {
 			return z

@@ -32,7 +32,7 @@ func (c *check) checkFormat() error {
 		return err
 	}
 	if len(r.Kvs) == 0 {
-		c.damage(key, "format", "nothing", "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
+		c.reportDamage(key, "format", "nothing", "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 	} else {
 		var have struct {
 			Format        int `json:"format"`
@@ -41,13 +41,13 @@ func (c *check) checkFormat() error {
 		err := json.Unmarshal(r.Kvs[0].Value, &have)
 		switch {
 		case err != nil || have.Format < 1 || have.HashAlgorithm != sethash.Algorithm:
-			c.damage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
+			c.reportDamage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 		case have.Format < ledger.Format:
 			if err := c.refuseLogs(have.Format); err != nil {
 				return err
 			}
 			c.unreleased = have.Format < ledger.ReleasesRefused
-			c.owed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and what is said here of other keys may come of that", ledger.Format)
+			c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and what is said here of other keys may come of that", ledger.Format)
 		}
 	}
 	from := c.layout.Internal()
@@ -63,7 +63,7 @@ func (c *check) checkFormat() error {
 	for i, end := range ends {
 		err := c.eachBetween(from, end, func(k string, _ *mvccpb.KeyValue) error {
 			if c.report.Keys++; k != key && k != c.layout.Asked() {
-				c.damage(k, "format", "a key", "no key of this kind in format %d", ledger.Format)
+				c.reportDamage(k, "format", "a key", "no key of this kind in format %d", ledger.Format)
 			}
 			return nil
 		}, clientv3.WithKeysOnly())
@@ -78,11 +78,11 @@ func (c *check) checkFormat() error {
 }
 
 func (c *check) readZones() error {
-	return c.each(c.layout.Objects("zones"), func(key string, kv *mvccpb.KeyValue) error {
+	return c.eachKey(c.layout.Objects("zones"), func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Zones++
 		o := &v1alpha1.Zone{}
 		if err := c.config.Zones.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			c.damage(key, "I2", err.Error(), "a Zone")
+			c.reportDamage(key, "I2", err.Error(), "a Zone")
 			namespace, object, _ := strings.Cut(strings.TrimPrefix(key, c.layout.Objects("zones")), "/")
 			c.unread.named[law.Ref{Namespace: namespace, Name: object}] = key
 			return nil
@@ -90,17 +90,17 @@ func (c *check) readZones() error {
 		z, err := objects.LawZone(o)
 		if err != nil {
 			c.unread.uids[string(o.UID)] = key
-			c.damage(key, "I2", err.Error(), "a Zone the law can read")
+			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
 			return nil
 		}
 		x := &zone{Zone: z, key: key, revision: kv.ModRevision, created: o.CreationTimestamp.Unix(), spec: o.Spec, status: o.Status, deleting: o.DeletionTimestamp != nil,
 			owners: map[name.Rel]*law.Owner{}, counts: map[string]int64{}, bases: map[name.Rel]*law.Holders{}}
 		x.spec.Delegations = nil // parsed in z; the text is not needed
 		if key != c.layout.Zone(o.Namespace, o.Name) {
-			c.damage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
+			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
 		}
 		if other := c.zones[z.UID]; other != nil {
-			c.damage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
+			c.reportDamage(key, "I2", "uid "+z.UID, "a uid of its own, not that of %s", other.key)
 			return nil
 		}
 		c.zones[z.UID] = x
@@ -110,7 +110,7 @@ func (c *check) readZones() error {
 		}
 		p := place{z.View, z.FQDN()}
 		if other := c.names[p]; other != nil {
-			c.damage(key, "S1.6", z.FQDN().String(), "a name of its own, not that of %s", other.key)
+			c.reportDamage(key, "S1.6", z.FQDN().String(), "a name of its own, not that of %s", other.key)
 			return nil
 		}
 		c.names[p] = x
@@ -122,26 +122,26 @@ func (c *check) readZones() error {
 // readNames compares names/ with the zones that stand.
 func (c *check) readNames() error {
 	room := c.layout.Room("names")
-	err := c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+	err := c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		var h law.Holding
-		if !c.parse(key, kv, &h) {
+		if !c.parseValue(key, kv, &h) {
 			return nil
 		}
 		z := c.zones[h.UID]
-		if z == nil && c.unread.has(h.Ref) {
+		if z == nil && c.unread.countUnread(h.Ref) {
 			return nil
 		}
 		if z == nil || z.Pending {
-			c.damage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID), "nothing: no such zone stands")
+			c.reportDamage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID), "nothing: no such zone stands")
 			return nil
 		}
 		if want := c.nameKey(z); key != want {
-			c.damage(key, "S1.6", "held by "+z.key, "nothing: that zone holds %s", want)
+			c.reportDamage(key, "S1.6", "held by "+z.key, "nothing: that zone holds %s", want)
 			return nil
 		}
 		if h.Ref != z.Ref {
-			c.damage(key, "S1.6", fmt.Sprintf("%+v", h.Ref), "%+v", z.Ref)
+			c.reportDamage(key, "S1.6", fmt.Sprintf("%+v", h.Ref), "%+v", z.Ref)
 		}
 		z.holding, z.holdingRevision = &h, kv.ModRevision
 		return nil
@@ -152,7 +152,7 @@ func (c *check) readNames() error {
 	for p, z := range c.names {
 		c.below = append(c.below, p)
 		if z.holding == nil {
-			c.damage(c.nameKey(z), "S1.6", "nothing", "held by %s", z.key)
+			c.reportDamage(c.nameKey(z), "S1.6", "nothing", "held by %s", z.key)
 			z.holding = &law.Holding{Ref: z.Ref} // so that the rest can be checked
 		}
 	}
@@ -166,9 +166,9 @@ func comparePlaces(x, y place) int {
 
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
-func (c *check) parse(key string, kv *mvccpb.KeyValue, into any) bool {
+func (c *check) parseValue(key string, kv *mvccpb.KeyValue, into any) bool {
 	if err := json.Unmarshal(kv.Value, into); err != nil {
-		c.damage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a %T: %v", into, err)
+		c.reportDamage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a %T: %v", into, err)
 		return false
 	}
 	return true
@@ -178,20 +178,20 @@ func (c *check) parse(key string, kv *mvccpb.KeyValue, into any) bool {
 // at zones (I4, S7.2).
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
-	err := c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+	err := c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		var w law.Work
-		if !c.parse(key, kv, &w) {
+		if !c.parseValue(key, kv, &w) {
 			return nil
 		}
 		if key != room+w.ID {
-			c.damage(key, "I4", "work "+w.ID, "the work that the key names")
+			c.reportDamage(key, "I4", "work "+w.ID, "the work that the key names")
 		}
 		c.works[w.ID] = &w
 		if w.Purge != "" {
 			c.purging[w.Purge] = true
 			if z := c.zones[w.Purge]; z != nil && !(w.Ended != nil && z.Pending && z.Ending) {
-				c.damage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
+				c.reportDamage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
 			}
 		}
 		if len(w.Refused) > 0 {
@@ -199,10 +199,10 @@ func (c *check) readOutbox() error {
 				c.releasing[p.UID] = true
 			}
 		}
-		c.owed(key, "I4", w.Reason, "carried out")
+		c.reportOwed(key, "I4", w.Reason, "carried out")
 		if w.Move != nil {
 			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending && !slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
-				c.damage(c.nameKey(z), "S2.6", "no place for the record of move "+w.ID, "reserved: the record is on its way there")
+				c.reportDamage(c.nameKey(z), "S2.6", "no place for the record of move "+w.ID, "reserved: the record is on its way there")
 			}
 		}
 		for i, p := range w.Zones {
@@ -210,11 +210,11 @@ func (c *check) readOutbox() error {
 			if z == nil || z.Pending {
 				continue // gone since; nothing to take from it
 			}
-			if i == 0 && retries(&w) {
+			if i == 0 && onlyRetries(&w) {
 				continue // named for its namespace to come first; the step that first touches it marks it (S7.2)
 			}
 			if !slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID }) {
-				c.damage(c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
+				c.reportDamage(c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}
 		return nil
@@ -227,9 +227,9 @@ func (c *check) readOutbox() error {
 		for _, s := range z.holding.Works {
 			w := c.works[s.ID]
 			if w == nil {
-				c.damage(c.nameKey(z), "I4", "marked by work "+s.ID, "no mark: there is no such work, so nothing would take it away")
+				c.reportDamage(c.nameKey(z), "I4", "marked by work "+s.ID, "no mark: there is no such work, so nothing would take it away")
 			} else if !slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == z.UID }) {
-				c.damage(room+s.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
+				c.reportDamage(room+s.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
 			}
 		}
 	}
@@ -241,17 +241,17 @@ func (c *check) checkReserved(z *zone) {
 	for _, r := range z.holding.Reserved {
 		w := c.works[r.ID]
 		if w == nil || w.Move == nil || w.Move.UID != r.UID || w.Move.Namespace != r.Namespace || w.Move.To.UID != z.UID {
-			c.damage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, so nobody would ever take it or free it")
+			c.reportDamage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, so nobody would ever take it or free it")
 		}
 		if r.N > z.N || r.Values < 1 || r.Owner.IsZero() {
-			c.damage(c.nameKey(z), "S2.6", encoded(r), "a place of one value or more, reserved at a step the zone had, %d at most", z.N)
+			c.reportDamage(c.nameKey(z), "S2.6", encodeText(r), "a place of one value or more, reserved at a step the zone had, %d at most", z.N)
 		}
 	}
 }
 
-// retries: the work only asks again who waits and who the parents are, because
+// onlyRetries reports whether the work only decides anew what waits and which the parents are, because
 // something in their way went, or whose record is refused now.
-func retries(w *law.Work) bool {
+func onlyRetries(w *law.Work) bool {
 	return len(w.Refused) > 0 || w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
 		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
 	})
@@ -259,36 +259,36 @@ func retries(w *law.Work) bool {
 
 func (c *check) readDebts() error {
 	room := c.layout.Room("debts")
-	return c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+	return c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		var d law.Debt
-		if !c.parse(key, kv, &d) {
+		if !c.parseValue(key, kv, &d) {
 			return nil
 		}
 		if key != room+d.Parent.UID+"/"+d.Child.UID {
-			c.damage(key, "I4", d.Parent.UID+"/"+d.Child.UID, "the pair that the key names")
+			c.reportDamage(key, "I4", d.Parent.UID+"/"+d.Child.UID, "the pair that the key names")
 		}
 		c.debts[edge{d.Parent.UID, d.Child.UID}] = true
-		c.owed(key, "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace, d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
+		c.reportOwed(key, "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace, d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		return nil
 	})
 }
 
 func (c *check) readCuts() error {
 	room := c.layout.Room("cuts")
-	return c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+	return c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		parent, child, ok := strings.Cut(key[len(room):], "/")
 		if !ok {
-			c.damage(key, "I2", "a key of cuts/", "cuts/<parent>/<child>")
+			c.reportDamage(key, "I2", "a key of cuts/", "cuts/<parent>/<child>")
 			return nil
 		}
-		z := c.standing(key, parent)
+		z := c.standingZone(key, parent)
 		if z == nil {
 			return nil
 		}
 		var cut law.CountedCut
-		if c.parse(key, kv, &cut) {
+		if c.parseValue(key, kv, &cut) {
 			c.cuts[edge{parent, child}] = &cut
 			z.addCut(&cut)
 		}
@@ -306,76 +306,76 @@ func (c *check) refuseLogs(format int) error {
 	return err
 }
 
-// standing is the zone a key belongs to; nil when the zone is gone, which is
+// standingZone is the zone a key belongs to; nil when the zone is gone, which is
 // damage unless a work purges it.
-func (c *check) standing(key, uid string) *zone {
+func (c *check) standingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {
 		return z
 	}
-	if !c.purging[uid] && !c.unread.has(law.Ref{UID: uid}) {
-		c.damage(key, "I4", "a key of zone "+uid, "nothing: no such zone stands, and no work purges its keys")
+	if !c.purging[uid] && !c.unread.countUnread(law.Ref{UID: uid}) {
+		c.reportDamage(key, "I4", "a key of zone "+uid, "nothing: no such zone stands, and no work purges its keys")
 	}
 	return nil
 }
 
 func (c *check) readRecords() error {
-	return c.each(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
+	return c.eachKey(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Records++
 		o := &v1alpha1.Record{}
 		if err := c.config.Records.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			c.damage(key, "I2", err.Error(), "a Record")
+			c.reportDamage(key, "I2", err.Error(), "a Record")
 			return nil
 		}
 		l, err := objects.LawRecord(o)
 		if err != nil {
-			c.damage(key, "I2", err.Error(), "a Record the law can read")
+			c.reportDamage(key, "I2", err.Error(), "a Record the law can read")
 			return nil
 		}
 		if key != c.layout.Record(o.Namespace, o.Name) {
-			c.damage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
+			c.reportDamage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
 		}
 		r := &record{Record: l, key: key, revision: kv.ModRevision, view: o.Status.View, serial: o.Status.Serial,
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
 			if r.adopted == nil && law.OutdatedReason(adopted.Reason, l.Type) {
-				c.refused(key, "in no zone: "+adopted.Reason, adopted.Message)
+				c.reportRefused(key, "in no zone: "+adopted.Reason, adopted.Message)
 			}
 		}
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {
-				c.damage(key, "S1.3", o.Status.FQDN, "a canonical name in status.fqdn")
+				c.reportDamage(key, "S1.3", o.Status.FQDN, "a canonical name in status.fqdn")
 				return nil
 			}
 		}
 		c.records = append(c.records, r)
-		c.place(r)
+		c.placeRecord(r)
 		return nil
 	})
 }
 
-// place puts an adopted record into its zone, comparing its status on the way (S2, S6.7).
-func (c *check) place(r *record) {
+// placeRecord puts an adopted record into its zone, comparing its status on the way (S2, S6.7).
+func (c *check) placeRecord(r *record) {
 	if r.claims != (r.adopted != nil) {
-		c.damage(r.key, "S6.7", fmt.Sprintf("condition Adopted is %t", r.claims), "status.zoneRef says the same")
+		c.reportDamage(r.key, "S6.7", fmt.Sprintf("condition Adopted is %t", r.claims), "status.zoneRef says the same")
 	}
 	if r.adopted == nil {
 		return
 	}
 	z := c.zones[string(r.adopted.UID)]
 	switch {
-	case z == nil && c.unread.has(law.Ref{Namespace: r.adopted.Namespace, Name: r.adopted.Name, UID: string(r.adopted.UID)}):
+	case z == nil && c.unread.countUnread(law.Ref{Namespace: r.adopted.Namespace, Name: r.adopted.Name, UID: string(r.adopted.UID)}):
 		return
 	case z == nil || z.Pending:
 		if !c.purging[string(r.adopted.UID)] {
-			c.damage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
+			c.reportDamage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
 		} else {
-			c.owed(r.key, "S2.5", "adopted by a removed zone", "released")
+			c.reportOwed(r.key, "S2.5", "adopted by a removed zone", "released")
 		}
 		return
 	case r.adopted.Namespace != z.Namespace || r.adopted.Name != z.Name:
-		c.damage(r.key, "S6.7", r.adopted.Namespace+"/"+r.adopted.Name, "%s/%s, the zone with that uid", z.Namespace, z.Name)
+		c.reportDamage(r.key, "S6.7", r.adopted.Namespace+"/"+r.adopted.Name, "%s/%s, the zone with that uid", z.Namespace, z.Name)
 	}
 	var err error
 	var fqdn name.Name
@@ -390,29 +390,29 @@ func (c *check) place(r *record) {
 		fqdn, err = r.owner.In(z.FQDN())
 	}
 	if err != nil {
-		c.damage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name of its zone")
+		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name of its zone")
 		return
 	}
 	r.zone = z
-	z.add(r)
+	z.addRecord(r)
 	c.outdated.AddRecord(law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, &law.Adopted{Zone: z.Ref, Contribution: r.contribution()})
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a rename's cascade has yet to say so
-		c.differs(c.covered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
+		c.reportDifference(c.isCovered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
 	}
 	if r.view != z.View {
-		c.damage(r.key, "S1.6", "status.view "+r.view, "%q, the zone's", z.View)
+		c.reportDamage(r.key, "S1.6", "status.view "+r.view, "%q, the zone's", z.View)
 	}
-	if ahead(r.serial, z.status.Serial) {
-		c.damage(r.key, "S6.7", fmt.Sprintf("status.serial %d", r.serial), "none ahead of the zone's, %d", z.status.Serial)
+	if isAhead(r.serial, z.status.Serial) {
+		c.reportDamage(r.key, "S6.7", fmt.Sprintf("status.serial %d", r.serial), "none ahead of the zone's, %d", z.status.Serial)
 	}
 }
 
-// differs reports a difference as owed where a work explains it.
-func (c *check) differs(excused bool, key string, rule Rule, have, want string, args ...any) {
+// reportDifference reports a difference as owed where a work explains it.
+func (c *check) reportDifference(excused bool, key string, rule Rule, have, want string, args ...any) {
 	if excused {
-		c.owed(key, rule, have, want, args...)
+		c.reportOwed(key, rule, have, want, args...)
 	} else {
-		c.damage(key, rule, have, want, args...)
+		c.reportDamage(key, rule, have, want, args...)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// target is the zone that spec.zoneRef names; nil for none.
-func (z *zone) target() *law.Ref {
+// targetZone is the zone that spec.zoneRef names; nil for none.
+func (z *zone) targetZone() *law.Ref {
 	if z.spec.ZoneRef == nil {
 		return nil
 	}
@@ -47,10 +47,10 @@ func (c *check) checkZones() error {
 	}
 	for _, z := range c.zones {
 		if z.Pending && z.Ending && !ends[z.UID] {
-			c.damage(z.key, "S3.4", "a zone that ended, with endsAt "+z.status.EndsAt.String(), "no endsAt: no work lets go what it had, and nothing would take it away")
+			c.reportDamage(z.key, "S3.4", "a zone that ended, with endsAt "+z.status.EndsAt.String(), "no endsAt: no work lets go what it had, and nothing would take it away")
 		}
 		if s := z.status; z.Pending && (s.Serial != 0 || s.ContentState != "" || s.Hash != "" || s.ContentGeneration != 0 || s.EntryCount != 0) {
-			c.damage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
+			c.reportDamage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
 		}
 	}
 	return nil
@@ -60,19 +60,19 @@ func (c *check) checkZones() error {
 func (c *check) checkName(z *zone) {
 	if name.IsAbsolute(z.spec.DomainName) {
 		if n, err := name.Parse(z.spec.DomainName); err != nil || n != z.FQDN() {
-			c.damage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q", z.spec.DomainName)
+			c.reportDamage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q", z.spec.DomainName)
 		}
-	} else if t := z.target(); t == nil {
-		c.damage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
+	} else if t := z.targetZone(); t == nil {
+		c.reportDamage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
 	} else if up := c.objects[*t]; up != nil && up.UID == z.holding.Follows && !up.Pending {
 		if n, err := name.ParseIn(z.spec.DomainName, up.FQDN()); err != nil || n != z.FQDN() {
-			c.differs(z.becomes() == n || up.becomes() != up.FQDN(), z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s", z.spec.DomainName, up.FQDN())
+			c.reportDifference(z.renamedTo() == n || up.renamedTo() != up.FQDN(), z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s", z.spec.DomainName, up.FQDN())
 		}
 	}
 }
 
-// becomes is the name that a rename under way will give the zone (S6.8).
-func (z *zone) becomes() name.Name {
+// renamedTo is the name that a rename under way will give the zone (S6.8).
+func (z *zone) renamedTo() name.Name {
 	for _, s := range z.holding.Works {
 		if !s.Becomes.IsZero() {
 			return s.Becomes
@@ -90,11 +90,11 @@ func (c *check) checkRenames(z *zone) {
 			continue
 		}
 		if w := c.works[s.ID]; s.Becomes != z.FQDN() && w != nil && !w.Renames {
-			c.damage(c.nameKey(z), "S6.8", "about to be "+s.Becomes.String(), "its own name: the work %s renames no zone", s.ID)
+			c.reportDamage(c.nameKey(z), "S6.8", "about to be "+s.Becomes.String(), "its own name: the work %s renames no zone", s.ID)
 		}
 		for _, n := range s.Coming {
 			if !s.Becomes.Encloses(n) || n == s.Becomes {
-				c.damage(c.nameKey(z), "S6.8", "expects zone "+n.String(), "names below %s", s.Becomes)
+				c.reportDamage(c.nameKey(z), "S6.8", "expects zone "+n.String(), "names below %s", s.Becomes)
 			}
 		}
 	}
@@ -110,22 +110,22 @@ func (c *check) checkSettled(z *zone) {
 	through := s.SettledSerial == s.Serial
 	held := z.holding.Held != nil
 	if cond := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); held != (cond != nil && cond.Reason == v1alpha1.ReasonMassDeletion) {
-		c.damage(z.key, "S7.5", fmt.Sprintf("held by a mass deletion: %t", !held), "%t, as names/ says", held)
+		c.reportDamage(z.key, "S7.5", fmt.Sprintf("held by a mass deletion: %t", !held), "%t, as names/ says", held)
 	}
 	if held && z.holding.Held.Serial != serial.Serial(s.SettledSerial) {
-		c.damage(c.nameKey(z), "S7.5", fmt.Sprintf("held at serial %d", z.holding.Held.Serial), "settledSerial, %d", s.SettledSerial)
+		c.reportDamage(c.nameKey(z), "S7.5", fmt.Sprintf("held at serial %d", z.holding.Held.Serial), "settledSerial, %d", s.SettledSerial)
 	}
 	if works == 0 && !held && !says {
-		c.damage(z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
+		c.reportDamage(z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
 	}
 	if (works > 0 || held) && says && !through {
-		c.damage(z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
+		c.reportDamage(z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
 	}
 	if !through && !held && (works == 0 || z.holding.Overdue) {
-		c.damage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "%d, the serial: nothing holds the zone back", s.Serial)
+		c.reportDamage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "%d, the serial: nothing holds the zone back", s.Serial)
 	}
-	if ahead(s.SettledSerial, s.Serial) && s.SettledSerial != 0 {
-		c.damage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "none ahead of the serial, %d", s.Serial)
+	if isAhead(s.SettledSerial, s.Serial) && s.SettledSerial != 0 {
+		c.reportDamage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "none ahead of the serial, %d", s.Serial)
 	}
 }
 
@@ -137,49 +137,49 @@ func (c *check) checkHolding(z *zone) {
 		parent = p.Namespace + "/" + p.Name
 	}
 	if have := refText(h.Parent); have != parent {
-		c.damage(key, "S3.1", "parent "+have, "%s, as status.parentRef", parent)
+		c.reportDamage(key, "S3.1", "parent "+have, "%s, as status.parentRef", parent)
 	}
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	if external := cond != nil && cond.Reason == v1alpha1.ReasonExternalCut; external != h.ExternalCut {
-		c.damage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)
+		c.reportDamage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)
 	}
 	if w := h.Withdrawn; w != nil && (h.Parent != nil || cond == nil || cond.Reason != v1alpha1.ReasonDelegationWithdrawn) {
-		c.damage(key, "S3.4", "withdrawn by zone "+w.By, "nothing: the condition Delegated or the parent says otherwise")
+		c.reportDamage(key, "S3.4", "withdrawn by zone "+w.By, "nothing: the condition Delegated or the parent says otherwise")
 	}
 	if (h.Withdrawn != nil) != (z.status.EndsAt != nil) {
-		c.damage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
+		c.reportDamage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
 	if e := h.Enclosed; e != nil {
 		if p := c.zones[e.By]; p != nil && !p.Pending && e.N > p.N { // one that ended begins anew when it is made again
-			c.damage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
+			c.reportDamage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
 		}
 	}
 	above := 0
 	for i, l := range h.Lineage {
 		if i > 0 && l.Labels < above || l.Labels >= z.FQDN().NumLabels() {
-			c.damage(key, "S3.4", "lineage "+encoded(h.Lineage), "zones above it, topmost first")
+			c.reportDamage(key, "S3.4", "lineage "+encodeText(h.Lineage), "zones above it, topmost first")
 			break
 		}
 		above = l.Labels + 1
 	}
 	if h.Delegations != z.given.delegations || h.Listed != len(z.given.listed) {
-		c.damage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d", z.given.delegations, len(z.given.listed))
+		c.reportDamage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d", z.given.delegations, len(z.given.listed))
 	}
 	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
-		c.damage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
+		c.reportDamage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
 	}
 	if ns := z.apexValues(rdata.NS); !slices.Equal(ns, h.ApexNS) {
-		c.damage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
+		c.reportDamage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
 	}
 	var named law.Holding
-	for _, r := range z.at(name.Apex) {
+	for _, r := range z.recordsAt(name.Apex) {
 		if r.Namespace == z.Namespace {
 			of := r.contribution()
 			named.CountHosts(&of, 1)
 		}
 	}
 	if !maps.Equal(named.ApexHosts, h.ApexHosts) {
-		c.damage(key, "S6.2", "hosts of the apex "+encoded(h.ApexHosts), "%s", encoded(named.ApexHosts))
+		c.reportDamage(key, "S6.2", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(named.ApexHosts))
 	}
 }
 
@@ -193,7 +193,7 @@ func refText(r *law.Ref) string {
 // apexValues are the values of the records of a type at the apex, sorted.
 func (z *zone) apexValues(t rdata.Type) []string {
 	var out []string
-	for _, r := range z.at(name.Apex) {
+	for _, r := range z.recordsAt(name.Apex) {
 		if r.Type != t {
 			continue
 		}
@@ -206,8 +206,8 @@ func (z *zone) apexValues(t rdata.Type) []string {
 	return out
 }
 
-// at are the zone's records with one owner.
-func (z *zone) at(owner name.Rel) []*record {
+// recordsAt are the zone's records with one owner.
+func (z *zone) recordsAt(owner name.Rel) []*record {
 	if z.byOwner == nil {
 		z.byOwner = map[name.Rel][]*record{}
 		for _, r := range z.records {
@@ -217,10 +217,10 @@ func (z *zone) at(owner name.Rel) []*record {
 	return z.byOwner[owner]
 }
 
-// set is the RRset that records make at an owner.
-func (z *zone) set(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+// rrsetAt is the RRset that records make at an owner.
+func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	out := content.RRset{Owner: owner, Type: t}
-	for _, r := range z.at(owner) {
+	for _, r := range z.recordsAt(owner) {
 		if r.Type != t {
 			continue
 		}
@@ -245,23 +245,23 @@ func (c *check) checkCuts() error {
 		}
 		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending && z.holding.CountedBy(p.Zone) {
 			e := edge{p.UID, z.UID}
-			if cut := z.holding.Counts(p.FQDN(), z.FQDN(), c.cuts[e], c.cut(p, z)); cut != nil {
+			if cut := z.holding.Counts(p.FQDN(), z.FQDN(), c.cuts[e], c.expectedCut(p, z)); cut != nil {
 				want[e] = cut
 			}
 		}
 	}
 	follows := func(e edge) bool { // counted anew when it is renamed
 		child := c.zones[e.child]
-		return child != nil && !child.Pending && child.becomes() != child.FQDN()
+		return child != nil && !child.Pending && child.renamedTo() != child.FQDN()
 	}
 	for e, w := range want {
 		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
-			c.differs(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encoded(have), "%s", encoded(w))
+			c.reportDifference(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
 		}
 	}
 	for e, have := range c.cuts {
-		if want[e] == nil && !c.unread.has(law.Ref{UID: e.child}) {
-			c.differs(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encoded(have), "nothing: the parent delegates no such zone")
+		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
+			c.reportDifference(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no such zone")
 		}
 	}
 	return nil
@@ -273,9 +273,9 @@ func sameCut(x, y *law.CountedCut) bool {
 	return slices.EqualFunc(x.Sets, y.Sets, content.RRset.Equal)
 }
 
-// cut is what parent should count for child; nil for nothing.
-func (c *check) cut(parent, child *zone) *law.CountedCut {
-	sets := content.Cut(parent.FQDN(), child.Header, child.set)
+// expectedCut returns what parent should count for child; nil for nothing.
+func (c *check) expectedCut(parent, child *zone) *law.CountedCut {
+	sets := content.Cut(parent.FQDN(), child.Header, child.rrsetAt)
 	if len(sets) == 0 {
 		return nil
 	}
@@ -303,12 +303,12 @@ func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	}
 	add()
 	if err != nil || state.String() != z.status.ContentState {
-		c.damage(z.key, "S6.4", "contentState "+z.status.ContentState, "%s, of %d rows", state, rows)
+		c.reportDamage(z.key, "S6.4", "contentState "+z.status.ContentState, "%s, of %d rows", state, rows)
 	}
 	if hash := z.Header.Hash(sethash.State(z.State)); hash != z.status.Hash {
-		c.damage(z.key, "S6.4", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
+		c.reportDamage(z.key, "S6.4", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
 	}
 	if n := int64(content.EntryCount(z.Header, rows)); n != z.status.EntryCount {
-		c.damage(z.key, "S6.4", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
+		c.reportDamage(z.key, "S6.4", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
 	}
 }
