@@ -46,7 +46,7 @@ type Condensed struct {
 	Unknown *law.Unknown `json:"-"`
 }
 
-// readCondensed is what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present
+// readCondensed returns what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present
 // one. nil: nothing is. Of another hold it is since another serial.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)

@@ -118,7 +118,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 		served := jr.Client.Ctx()
 		ctx, cancel := context.WithTimeout(served, trimTimeout)
 		defer cancel()
-		condensed, err := jr.trim(ctx, t, z, rev, weigh)
+		condensed, err := jr.trimJournal(ctx, t, z, rev, weigh)
 		t.mu.Lock()
 		t.running, t.done, t.condensed = false, true, condensed
 		if err != nil { // the next step tries again
@@ -131,23 +131,23 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and
+// trimJournal leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and
 // of all that so many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and
 // returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs
 // no step before the serial that the zone has by then, and the others need fewer as time goes. Nothing is taken where
 // the zone has left its name since rev.
-func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
+func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
 	stands, err := jr.stillNamed(ctx, z, rev)
 	if err != nil || stands == nil {
 		return 0, err
 	}
-	start := t.from(jr.Layout.Journal(zone), stands.GetCompare().GetCreateRevision())
+	start := t.startKey(jr.Layout.Journal(zone), stands.GetCompare().GetCreateRevision())
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	var needs func(serial.Serial) bool
 	if jr.Holds(z) {
-		if needs, err = jr.undelivered(ctx, z); err != nil {
+		if needs, err = jr.findUndelivered(ctx, z); err != nil {
 			return 0, err
 		}
 	}
@@ -174,7 +174,7 @@ func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev 
 		}
 	}
 	if weigh {
-		if end, err = jr.weigh(ctx, zone, newest, oldest, max(most, condensed)); err != nil { // what was condensed is written anew each time
+		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil { // what was condensed is written anew each time
 			return condensed, err
 		}
 	}
@@ -197,9 +197,9 @@ func (jr *Journal) trim(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev 
 	return condensed, nil
 }
 
-// from is the key before which this process has left nothing of the journal of a zone that has had its name since the
+// startKey is the key before which this process has left nothing of the journal of a zone that has had its name since the
 // revision named. No step is written there any more.
-func (t *Trimming) from(journal string, named int64) string {
+func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.named != named || !strings.HasPrefix(t.to, journal) { // nothing yet, of a zone that had the name before, or from before this one ended
@@ -247,9 +247,9 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weigh returns before which key a journal is to end: before oldest, and before all that are more than so many
+// weighSteps returns before which key a journal is to end: before oldest, and before all that are more than so many
 // octets, counted back from the step newest, which stays in any case.
-func (jr *Journal) weigh(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
+func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
 		from, before := end-min(end-oldest, page), octets
@@ -270,9 +270,9 @@ func (jr *Journal) weigh(ctx context.Context, zone string, newest, oldest uint64
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// undelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which
+// findUndelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which
 // something may stand at a provider, or to a later one. nil: none.
-func (jr *Journal) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
+func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
 	// The name of a Delivery begins with the zone's, cut where that is long.
@@ -356,7 +356,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
+// journalFrom returns StepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
