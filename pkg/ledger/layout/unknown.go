@@ -24,10 +24,10 @@ func Decode(data []byte, into any) error {
 		return err
 	}
 	s := shapeOf(reflect.TypeOf(into))
-	if _, known := s.knows(data, 0); known {
+	if _, known := s.knowsFields(data, 0); known {
 		return nil
 	}
-	return s.keep(data, reflect.ValueOf(into))
+	return s.keepUnknown(data, reflect.ValueOf(into))
 }
 
 // Rewrite changes an internal value as the server would that reads and writes it.
@@ -43,10 +43,10 @@ func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 // withUnknown is the JSON of v with the fields in it that this program does not know.
 func withUnknown(data []byte, v any) ([]byte, error) {
 	s, at := shapeOf(reflect.TypeOf(v)), reflect.ValueOf(v)
-	if !s.carries(at) {
+	if !s.carriesUnknown(at) {
 		return data, nil
 	}
-	return s.merge(data, at)
+	return s.mergeUnknown(data, at)
 }
 
 // shape is how a type stands in JSON. nil: as something without fields.
@@ -110,19 +110,19 @@ func newShape(t reflect.Type) *shape {
 	return nil
 }
 
-// knows looks through the JSON at data[i:], which is valid, for fields that s does not have; next is behind it.
-func (s *shape) knows(data []byte, i int) (next int, known bool) {
-	i = blank(data, i)
+// knowsFields looks through the JSON at data[i:], which is valid, for fields that s does not have; next is behind it.
+func (s *shape) knowsFields(data []byte, i int) (next int, known bool) {
+	i = skipBlank(data, i)
 	switch data[i] {
 	case '{':
 		for s != nil && s.fields == nil { // a pointer
 			s = s.elem
 		}
-		for i = blank(data, i+1); data[i] != '}'; i = blank(data, i) {
+		for i = skipBlank(data, i+1); data[i] != '}'; i = skipBlank(data, i) {
 			if data[i] == ',' {
-				i = blank(data, i+1)
+				i = skipBlank(data, i+1)
 			}
-			end := text(data, i)
+			end := skipString(data, i)
 			var of *shape
 			if s != nil {
 				f, ok := s.fields[string(data[i+1:end-1])]
@@ -131,8 +131,8 @@ func (s *shape) knows(data []byte, i int) (next int, known bool) {
 				}
 				of = f.shape
 			}
-			i = blank(data, end) + 1 // the colon
-			if i, known = of.knows(data, i); !known {
+			i = skipBlank(data, end) + 1 // the colon
+			if i, known = of.knowsFields(data, i); !known {
 				return 0, false
 			}
 		}
@@ -145,17 +145,17 @@ func (s *shape) knows(data []byte, i int) (next int, known bool) {
 		if s != nil {
 			of = s.elem
 		}
-		for i = blank(data, i+1); data[i] != ']'; i = blank(data, i) {
+		for i = skipBlank(data, i+1); data[i] != ']'; i = skipBlank(data, i) {
 			if data[i] == ',' {
 				i++
 			}
-			if i, known = of.knows(data, i); !known {
+			if i, known = of.knowsFields(data, i); !known {
 				return 0, false
 			}
 		}
 		return i + 1, true
 	case '"':
-		return text(data, i), true
+		return skipString(data, i), true
 	}
 	for i < len(data) && !strings.ContainsRune(",]} \t\r\n", rune(data[i])) {
 		i++
@@ -163,15 +163,15 @@ func (s *shape) knows(data []byte, i int) (next int, known bool) {
 	return i, true
 }
 
-func blank(data []byte, i int) int {
+func skipBlank(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// text is behind the string at i.
-func text(data []byte, i int) int {
+// skipString returns the place behind the string at i.
+func skipString(data []byte, i int) int {
 	for i++; data[i] != '"'; i++ {
 		if data[i] == '\\' {
 			i++
@@ -180,20 +180,20 @@ func text(data []byte, i int) int {
 	return i + 1
 }
 
-// keep puts what s does not know of data into the Unknowns of v, which data was read into.
-func (s *shape) keep(data []byte, v reflect.Value) error {
+// keepUnknown puts what s does not know of data into the Unknowns of v, which data was read into.
+func (s *shape) keepUnknown(data []byte, v reflect.Value) error {
 	switch {
 	case s == nil || v.Kind() == reflect.Pointer && v.IsNil():
 		return nil
 	case v.Kind() == reflect.Pointer:
-		return s.elem.keep(data, v.Elem())
+		return s.elem.keepUnknown(data, v.Elem())
 	case v.Kind() != reflect.Struct:
 		var all []json.RawMessage
 		if err := json.Unmarshal(data, &all); err != nil {
 			return err
 		}
 		for i, x := range all[:min(len(all), v.Len())] {
-			if err := s.elem.keep(x, v.Index(i)); err != nil {
+			if err := s.elem.keepUnknown(x, v.Index(i)); err != nil {
 				return err
 			}
 		}
@@ -207,7 +207,7 @@ func (s *shape) keep(data []byte, v reflect.Value) error {
 	for name, x := range all {
 		if f, ok := s.fields[name]; !ok {
 			rest[name] = x
-		} else if err := f.shape.keep(x, v.FieldByIndex(f.index)); err != nil {
+		} else if err := f.shape.keepUnknown(x, v.FieldByIndex(f.index)); err != nil {
 			return err
 		}
 	}
@@ -217,26 +217,26 @@ func (s *shape) keep(data []byte, v reflect.Value) error {
 	return nil
 }
 
-// carries reports whether there is anything in the Unknowns of v.
-func (s *shape) carries(v reflect.Value) bool {
+// carriesUnknown reports whether there is anything in the Unknowns of v.
+func (s *shape) carriesUnknown(v reflect.Value) bool {
 	if s == nil || !s.deep {
 		return false
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		return !v.IsNil() && s.elem.carries(v.Elem())
+		return !v.IsNil() && s.elem.carriesUnknown(v.Elem())
 	case reflect.Struct:
 		if s.unknown != nil && !v.FieldByIndex(s.unknown).IsNil() {
 			return true
 		}
 		for _, f := range s.order {
-			if f.shape != nil && f.shape.deep && f.shape.carries(v.FieldByIndex(f.index)) {
+			if f.shape != nil && f.shape.deep && f.shape.carriesUnknown(v.FieldByIndex(f.index)) {
 				return true
 			}
 		}
 	default:
 		for i := range v.Len() {
-			if s.elem.carries(v.Index(i)) {
+			if s.elem.carriesUnknown(v.Index(i)) {
 				return true
 			}
 		}
@@ -244,19 +244,19 @@ func (s *shape) carries(v reflect.Value) bool {
 	return false
 }
 
-// merge is data, the JSON of v, with what the Unknowns of v have.
-func (s *shape) merge(data []byte, v reflect.Value) ([]byte, error) {
+// mergeUnknown returns data, the JSON of v, with what the Unknowns of v have.
+func (s *shape) mergeUnknown(data []byte, v reflect.Value) ([]byte, error) {
 	switch {
-	case !s.carries(v):
+	case !s.carriesUnknown(v):
 		return data, nil
 	case v.Kind() == reflect.Pointer:
-		return s.elem.merge(data, v.Elem())
+		return s.elem.mergeUnknown(data, v.Elem())
 	case v.Kind() != reflect.Struct:
 		var all []json.RawMessage
 		err := json.Unmarshal(data, &all)
 		for i := range all {
 			if err == nil {
-				all[i], err = s.elem.merge(all[i], v.Index(i))
+				all[i], err = s.elem.mergeUnknown(all[i], v.Index(i))
 			}
 		}
 		if err != nil {
@@ -270,7 +270,7 @@ func (s *shape) merge(data []byte, v reflect.Value) ([]byte, error) {
 	}
 	for _, f := range s.order {
 		if x, ok := all[f.name]; ok && f.shape != nil {
-			merged, err := f.shape.merge(x, v.FieldByIndex(f.index))
+			merged, err := f.shape.mergeUnknown(x, v.FieldByIndex(f.index))
 			if err != nil {
 				return nil, err
 			}
