@@ -80,7 +80,7 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 		if !r.Succeeded {
 			octets = 0
 		}
-		octets += max(0, answered(r)-freeOctets)
+		octets += max(0, answeredOctets(r)-freeOctets)
 	}
 	if octets == 0 {
 		return r, err
@@ -99,8 +99,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 // names below one (S4.7) may read megabytes, and takes as much of the processor as a write of them.
 const freeOctets = 64 << 10
 
-// answered is how many octets of keys and values etcd has sent.
-func answered(r *clientv3.TxnResponse) (octets int) {
+// answeredOctets returns how many octets of keys and values etcd has sent.
+func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	for _, x := range r.Responses {
 		for _, kv := range x.GetResponseRange().GetKvs() {
 			octets += len(kv.Key) + len(kv.Value)

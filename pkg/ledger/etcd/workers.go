@@ -20,11 +20,11 @@ func (w *Workers) Run(ctx context.Context, f func()) {
 	select {
 	case w.Free <- f:
 	default:
-		go w.work(ctx, f)
+		go w.runWorker(ctx, f)
 	}
 }
 
-func (w *Workers) work(ctx context.Context, f func()) {
+func (w *Workers) runWorker(ctx context.Context, f func()) {
 	rest := time.NewTimer(workerRests)
 	defer rest.Stop()
 	for {
