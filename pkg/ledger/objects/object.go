@@ -121,7 +121,7 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-func ref(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
+func zoneRef(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
 	if r == nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func ref(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
 	return &law.Ref{Namespace: namespace, Name: r.Name}
 }
 
-func seconds(v *int32, def uint32) uint32 {
+func secondsOr(v *int32, def uint32) uint32 {
 	if v == nil {
 		return def
 	}
@@ -142,10 +142,10 @@ func seconds(v *int32, def uint32) uint32 {
 func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	s := &law.ZoneSpec{
 		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
-		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: ref(o.Spec.ZoneRef, o.Namespace),
+		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace),
 		Header: content.Header{
-			TTL: seconds(o.Spec.TTL, 360), Refresh: seconds(o.Spec.Refresh, 86400), Retry: seconds(o.Spec.Retry, 7200),
-			Expire: seconds(o.Spec.Expire, 3600000), NegativeResponseCache: seconds(o.Spec.NegativeResponseCache, 360),
+			TTL: secondsOr(o.Spec.TTL, 360), Refresh: secondsOr(o.Spec.Refresh, 86400), Retry: secondsOr(o.Spec.Retry, 7200),
+			Expire: secondsOr(o.Spec.Expire, 3600000), NegativeResponseCache: secondsOr(o.Spec.NegativeResponseCache, 360),
 			PrimaryNameServer: o.Spec.PrimaryNameServer, Contact: o.Spec.Contact,
 		},
 		ZoneSettings: law.ZoneSettings{
@@ -217,7 +217,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 		return nil, fmt.Errorf("spec.type: %w", err)
 	}
 	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
-		ZoneRef: ref(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(), Terminating: o.DeletionTimestamp != nil}
+		ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(), Terminating: o.DeletionTimestamp != nil}
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
 		r.TTL = &ttl
@@ -251,7 +251,7 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 		fqdn = n
 	}
 	if o.Status.ZoneRef == nil {
-		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: ref(o.Spec.ZoneRef, o.Namespace)}, nil
+		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: zoneRef(o.Spec.ZoneRef, o.Namespace)}, nil
 	}
 	r, err := LawRecord(o)
 	if err != nil {
@@ -288,7 +288,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.Serial = int64(p.Serial)
 	setParentLabel(o, p.Zone)
 	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
-	pl.setReady(&o.Status.Conditions, pl.delivers(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
+	pl.setReady(&o.Status.Conditions, pl.isDelivered(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
@@ -319,9 +319,9 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }
 
-// delivers reports whether a class is in force for a zone: one that it names, or a
+// isDelivered reports whether a class is in force for a zone: one that it names, or a
 // default one for its namespace and view.
-func (pl *Placer) delivers(named bool, namespace, view string) bool {
+func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
 }
 
@@ -404,7 +404,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	if c.Servable != nil {
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
-	delivers := pl.delivers(z.HasClass, o.Namespace, z.View)
+	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
 	isServed := Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	// What controllers said stays, but where the zone came to classes, or lost the last one, with this write.
