@@ -52,14 +52,14 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	end := string(op.RangeBytes())
-	if k.seal.covers(key) || key <= k.seal.layout.Prefix && end > k.seal.layout.Prefix {
+	if k.seal.coversKey(key) || key <= k.seal.layout.Prefix && end > k.seal.layout.Prefix {
 		return nil, errors.New("sealed: no streams; read page by page")
 	}
 	return k.KV.GetStream(ctx, key, opts...)
 }
 
 func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
-	sealed, err := k.seal.op(op)
+	sealed, err := k.seal.sealOp(op)
 	if err != nil {
 		return clientv3.OpResponse{}, err
 	}
@@ -69,14 +69,14 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	}
 	switch {
 	case r.Get() != nil:
-		err = k.seal.got((*etcdserverpb.RangeResponse)(r.Get()), op)
+		err = k.seal.openRange((*etcdserverpb.RangeResponse)(r.Get()), op)
 	case r.Put() != nil:
-		err = k.seal.open(r.Put().PrevKv)
+		err = k.seal.openKV(r.Put().PrevKv)
 	case r.Del() != nil:
 		err = k.seal.openAll(r.Del().PrevKvs)
 	case r.Txn() != nil:
 		_, then, orelse := op.Txn()
-		err = k.seal.did((*etcdserverpb.TxnResponse)(r.Txn()), then, orelse)
+		err = k.seal.openTxn((*etcdserverpb.TxnResponse)(r.Txn()), then, orelse)
 	}
 	if err != nil {
 		return clientv3.OpResponse{}, err
@@ -97,19 +97,19 @@ type txn struct {
 }
 
 func (t *txn) If(cmps ...clientv3.Cmp) clientv3.Txn {
-	sealed, err := t.seal.cmps(cmps)
+	sealed, err := t.seal.sealCompares(cmps)
 	t.Txn, t.err = t.Txn.If(sealed...), errors.Join(t.err, err)
 	return t
 }
 
 func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn {
-	sealed, err := t.seal.ops(ops)
+	sealed, err := t.seal.sealOps(ops)
 	t.Txn, t.then, t.err = t.Txn.Then(sealed...), ops, errors.Join(t.err, err)
 	return t
 }
 
 func (t *txn) Else(ops ...clientv3.Op) clientv3.Txn {
-	sealed, err := t.seal.ops(ops)
+	sealed, err := t.seal.sealOps(ops)
 	t.Txn, t.orelse, t.err = t.Txn.Else(sealed...), ops, errors.Join(t.err, err)
 	return t
 }
@@ -122,33 +122,33 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.seal.did((*etcdserverpb.TxnResponse)(r), t.then, t.orelse); err != nil {
+	if err := t.seal.openTxn((*etcdserverpb.TxnResponse)(r), t.then, t.orelse); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (s *Seal) ops(ops []clientv3.Op) ([]clientv3.Op, error) {
+func (s *Seal) sealOps(ops []clientv3.Op) ([]clientv3.Op, error) {
 	out := make([]clientv3.Op, len(ops))
 	for i := range ops {
 		var err error
-		if out[i], err = s.op(ops[i]); err != nil {
+		if out[i], err = s.sealOp(ops[i]); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (s *Seal) op(op clientv3.Op) (clientv3.Op, error) {
+func (s *Seal) sealOp(op clientv3.Op) (clientv3.Op, error) {
 	if op.IsTxn() {
 		cmps, then, orelse := op.Txn()
-		sealedCmps, errCmps := s.cmps(cmps)
-		sealedThen, errThen := s.ops(then)
-		sealedElse, errElse := s.ops(orelse)
+		sealedCmps, errCmps := s.sealCompares(cmps)
+		sealedThen, errThen := s.sealOps(then)
+		sealedElse, errElse := s.sealOps(orelse)
 		return clientv3.OpTxn(sealedCmps, sealedThen, sealedElse), errors.Join(errCmps, errThen, errElse)
 	}
 	key := string(op.KeyBytes())
-	from, end, err := s.interval(key, string(op.RangeBytes()))
+	from, end, err := s.sealRange(key, string(op.RangeBytes()))
 	if err != nil {
 		return op, err
 	}
@@ -156,22 +156,22 @@ func (s *Seal) op(op clientv3.Op) (clientv3.Op, error) {
 	if end != "" {
 		op.WithRangeBytes([]byte(end))
 	}
-	if op.IsPut() && s.covers(key) {
+	if op.IsPut() && s.coversKey(key) {
 		op.WithValueBytes(s.sealValue(from, op.ValueBytes()))
 	}
 	return op, nil
 }
 
-func (s *Seal) cmps(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
+func (s *Seal) sealCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
 		out[i] = cmps[i].Clone()
 		c := out[i].GetCompare()
 		key := string(c.Key)
-		if c.Target == etcdserverpb.Compare_VALUE && s.covers(key) {
+		if c.Target == etcdserverpb.Compare_VALUE && s.coversKey(key) {
 			return nil, fmt.Errorf("sealed: %q: its value cannot be compared: the same one looks different each time it is written", key)
 		}
-		from, end, err := s.interval(key, string(c.RangeEnd))
+		from, end, err := s.sealRange(key, string(c.RangeEnd))
 		if err != nil {
 			return nil, err
 		}
@@ -183,8 +183,8 @@ func (s *Seal) cmps(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// did opens the answer to a transaction of these operations.
-func (s *Seal) did(r *etcdserverpb.TxnResponse, then, orelse []clientv3.Op) error {
+// openTxn opens the answer to a transaction of these operations.
+func (s *Seal) openTxn(r *etcdserverpb.TxnResponse, then, orelse []clientv3.Op) error {
 	ops := orelse
 	if r.Succeeded {
 		ops = then
@@ -193,14 +193,14 @@ func (s *Seal) did(r *etcdserverpb.TxnResponse, then, orelse []clientv3.Op) erro
 		var err error
 		switch {
 		case one.GetResponseRange() != nil:
-			err = s.got(one.GetResponseRange(), ops[i])
+			err = s.openRange(one.GetResponseRange(), ops[i])
 		case one.GetResponsePut() != nil:
-			err = s.open(one.GetResponsePut().PrevKv)
+			err = s.openKV(one.GetResponsePut().PrevKv)
 		case one.GetResponseDeleteRange() != nil:
 			err = s.openAll(one.GetResponseDeleteRange().PrevKvs)
 		case one.GetResponseTxn() != nil:
 			_, then, orelse := ops[i].Txn()
-			err = s.did(one.GetResponseTxn(), then, orelse)
+			err = s.openTxn(one.GetResponseTxn(), then, orelse)
 		}
 		if err != nil {
 			return err
@@ -209,12 +209,12 @@ func (s *Seal) did(r *etcdserverpb.TxnResponse, then, orelse []clientv3.Op) erro
 	return nil
 }
 
-// got opens the answer to one get. What was asked for whole is put in the order
+// openRange opens the answer to one get. What was asked for whole is put in the order
 // of the caller's keys; a page is not, since the next begins behind its last key.
-func (s *Seal) got(r *etcdserverpb.RangeResponse, op clientv3.Op) error {
+func (s *Seal) openRange(r *etcdserverpb.RangeResponse, op clientv3.Op) error {
 	if s.names != nil && op.IsSortSet() {
 		for _, kv := range r.Kvs {
-			if _, _, _, inside := s.parts(string(kv.Key)); inside {
+			if _, _, _, inside := s.splitKey(string(kv.Key)); inside {
 				return fmt.Errorf("sealed: %q: names cannot be sorted by etcd", op.KeyBytes())
 			}
 		}
@@ -230,17 +230,17 @@ func (s *Seal) got(r *etcdserverpb.RangeResponse, op clientv3.Op) error {
 
 func (s *Seal) openAll(kvs []*mvccpb.KeyValue) error {
 	for _, kv := range kvs {
-		if err := s.open(kv); err != nil {
+		if err := s.openKV(kv); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// open turns what etcd says of one key into what the caller stored. A value that
+// openKV turns what etcd says of one key into what the caller stored. A value that
 // was not asked for, or has gone, is empty; a sealed one never is.
-func (s *Seal) open(kv *mvccpb.KeyValue) error {
-	if kv == nil || !s.covers(string(kv.Key)) {
+func (s *Seal) openKV(kv *mvccpb.KeyValue) error {
+	if kv == nil || !s.coversKey(string(kv.Key)) {
 		return nil
 	}
 	stored := string(kv.Key)

@@ -47,8 +47,8 @@ func New(layout Layout, keys Keys) (*Seal, error) {
 	return s, nil
 }
 
-// covers: the key is one whose value is sealed.
-func (s *Seal) covers(key string) bool {
+// coversKey reports whether the value of a key is sealed.
+func (s *Seal) coversKey(key string) bool {
 	return strings.HasPrefix(key, s.layout.Prefix) && key != s.layout.Except
 }
 
@@ -56,9 +56,9 @@ func (s *Seal) covers(key string) bool {
 // paths, and there is one way only to write each label.
 var text = base64.RawURLEncoding.Strict()
 
-// parts cuts a key into what stands before its labels, the labels, and what
+// splitKey cuts a key into what stands before its labels, the labels, and what
 // follows them. inside: it goes on behind head, where etcd's order is another.
-func (s *Seal) parts(key string) (head, labels, tail string, inside bool) {
+func (s *Seal) splitKey(key string) (head, labels, tail string, inside bool) {
 	if s.names == nil || !strings.HasPrefix(key, s.layout.Prefix) {
 		return key, "", "", false
 	}
@@ -73,15 +73,15 @@ func (s *Seal) parts(key string) (head, labels, tail string, inside bool) {
 	return head, labels, tail, at < len(key)
 }
 
-// whole: every label of a key is ended, so that it has a place in etcd.
-func (s *Seal) whole(key string) bool {
-	_, labels, _, _ := s.parts(key)
+// isWhole reports whether every label of a key is ended, so that it has a place in etcd.
+func (s *Seal) isWhole(key string) bool {
+	_, labels, _, _ := s.splitKey(key)
 	return labels == "" || strings.HasSuffix(labels, ".")
 }
 
-// sealKey is the key in etcd. Error: a label is empty or not ended.
+// sealKey returns the key in etcd. Error: a label is empty or not ended.
 func (s *Seal) sealKey(key string) (string, error) {
-	head, labels, tail, inside := s.parts(key)
+	head, labels, tail, inside := s.splitKey(key)
 	if !inside {
 		return key, nil
 	}
@@ -107,7 +107,7 @@ func (s *Seal) sealKey(key string) (string, error) {
 
 // openKey is the inverse of sealKey.
 func (s *Seal) openKey(stored string) (string, error) {
-	head, labels, tail, inside := s.parts(stored)
+	head, labels, tail, inside := s.splitKey(stored)
 	if !inside {
 		return stored, nil
 	}

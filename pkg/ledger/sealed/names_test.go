@@ -54,7 +54,7 @@ func FuzzSealKey(f *testing.F) {
 	s := newSeal(f, true)
 	f.Fuzz(func(t *testing.T, key, other string) {
 		key, other = prefix+key, prefix+other
-		head, labels, tail, inside := s.parts(key)
+		head, labels, tail, inside := s.splitKey(key)
 		wrong := labels != "" && (!strings.HasSuffix(labels, ".") || strings.HasPrefix(labels, ".") || strings.Contains(labels, ".."))
 		stored, err := s.sealKey(key)
 		if (err != nil) != wrong {
@@ -69,7 +69,7 @@ func FuzzSealKey(f *testing.F) {
 		if labels != "" && strings.Contains(stored, "/"+labels) || !strings.HasPrefix(stored, head) || !strings.HasSuffix(stored, tail) || !inside && stored != key {
 			t.Fatalf("%q is stored as %q", key, stored)
 		}
-		if _, theirs, theirTail, _ := s.parts(other); s.whole(other) && (theirTail == "" || theirs == labels) {
+		if _, theirs, theirTail, _ := s.splitKey(other); s.isWhole(other) && (theirTail == "" || theirs == labels) {
 			if begins, err := s.sealKey(other); err == nil && strings.HasPrefix(stored, begins) != strings.HasPrefix(key, other) {
 				t.Fatalf("%q begins with %q, stored %q and %q", key, other, stored, begins)
 			}
@@ -129,7 +129,7 @@ func TestInterval_holdsWhatTheRangeHolds(t *testing.T) {
 	within := func(from, end, key string) bool { return key >= from && (key < end || end == "\x00") }
 	check := func(from, end string) {
 		t.Helper()
-		sealedFrom, sealedEnd, err := s.interval(from, end)
+		sealedFrom, sealedEnd, err := s.sealRange(from, end)
 		if err != nil {
 			t.Fatalf("[%q, %q): %v", from, end, err)
 		}
@@ -176,7 +176,7 @@ func TestInterval_goesOnBehindAKey(t *testing.T) {
 		}
 		slices.SortFunc(all, func(x, y pair) int { return strings.Compare(x.stored, y.stored) })
 		for i, last := range all {
-			from, end, err := s.interval(last.key+"\x00", clientv3.GetPrefixRangeEnd(p))
+			from, end, err := s.sealRange(last.key+"\x00", clientv3.GetPrefixRangeEnd(p))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestInterval_endsBehindAKey(t *testing.T) {
 		}
 		slices.SortFunc(all, func(x, y pair) int { return strings.Compare(x.stored, y.stored) })
 		for i, last := range all {
-			from, end, err := s.interval(p, last.key+"\x00")
+			from, end, err := s.sealRange(p, last.key+"\x00")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestInterval_endsBehindAKeyOfTheNextPage(t *testing.T) {
 	slices.SortFunc(all, func(x, y pair) int { return strings.Compare(x.stored, y.stored) })
 	for i := range all {
 		for j := i; j < len(all); j++ {
-			from, end, err := s.interval(all[i].key+"\x00", all[j].key+"\x00")
+			from, end, err := s.sealRange(all[i].key+"\x00", all[j].key+"\x00")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +265,7 @@ func TestInterval_refusesWhatItCannotMean(t *testing.T) {
 		if r[1] != "" {
 			end = prefix + r[1]
 		}
-		if from, to, err := s.interval(prefix+r[0], end); err == nil {
+		if from, to, err := s.sealRange(prefix+r[0], end); err == nil {
 			t.Errorf("[%q, %q) became [%q, %q)", r[0], r[1], from, to)
 		}
 	}

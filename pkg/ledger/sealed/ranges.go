@@ -10,19 +10,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// interval translates [from, end), or one key where there is no end.
+// sealRange translates [from, end), or one key where there is no end.
 //
 // Among labels etcd's order is not the caller's, so there a range may only be all
 // that begins with a key whose labels are ended, or what of that follows a key
 // read before, or ends behind one, or both, which etcd's order then tells (paging). An end that
 // stands before any label is the same in both orders.
-func (s *Seal) interval(from, end string) (string, string, error) {
+func (s *Seal) sealRange(from, end string) (string, string, error) {
 	if end == "" {
 		key, err := s.sealKey(from)
 		return key, "", err
 	}
-	_, _, _, fromInside := s.parts(from)
-	_, _, _, endInside := s.parts(end)
+	_, _, _, fromInside := s.splitKey(from)
+	_, _, _, endInside := s.splitKey(end)
 	if !fromInside && !endInside {
 		return from, end, nil
 	}
@@ -35,7 +35,7 @@ func (s *Seal) interval(from, end string) (string, string, error) {
 			sealed, err := s.sealKey(read)
 			return sealedBefore + "\x00", sealed + "\x00", err
 		}
-		if !s.whole(from) || !strings.HasPrefix(read, from) {
+		if !s.isWhole(from) || !strings.HasPrefix(read, from) {
 			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range that ends behind a key begins with ended labels of that key", from, end)
 		}
 		sealedFrom, err := s.sealKey(from)
@@ -48,7 +48,7 @@ func (s *Seal) interval(from, end string) (string, string, error) {
 	last := len(end) - 1
 	prefix := end[:last] + string([]byte{end[last] - 1})
 	if endInside {
-		if !s.whole(prefix) || !strings.HasPrefix(from, prefix) {
+		if !s.isWhole(prefix) || !strings.HasPrefix(from, prefix) {
 			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range is everything that begins with ended labels, or what follows a key there", from, end)
 		}
 		sealed, err := s.sealKey(prefix)

@@ -13,7 +13,7 @@ import (
 // begins so.
 const mark = "sealed:1:"
 
-// sealValue is a value as it stands in etcd under the stored key.
+// sealValue returns a value as it stands in etcd under the stored key.
 func (s *Seal) sealValue(stored string, data []byte) []byte {
 	out := make([]byte, len(mark)+s.values.NonceSize(), len(mark)+s.values.NonceSize()+len(data)+s.values.Overhead())
 	nonce := out[copy(out, mark):]

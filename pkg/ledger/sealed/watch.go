@@ -27,9 +27,9 @@ type watcher struct {
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
-	from, end, err := w.seal.interval(key, string(op.RangeBytes()))
+	from, end, err := w.seal.sealRange(key, string(op.RangeBytes()))
 	if err != nil {
-		out <- canceled(clientv3.WatchResponse{}, err)
+		out <- canceledResponse(clientv3.WatchResponse{}, err)
 		close(out)
 		return out
 	}
@@ -42,9 +42,9 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		defer cancel()
 		defer close(out)
 		for r := range in {
-			err := w.seal.events(r.Events)
+			err := w.seal.openEvents(r.Events)
 			if err != nil {
-				r = canceled(r, err)
+				r = canceledResponse(r, err)
 			}
 			select {
 			case out <- r:
@@ -61,16 +61,16 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	return out
 }
 
-func canceled(r clientv3.WatchResponse, err error) clientv3.WatchResponse {
+func canceledResponse(r clientv3.WatchResponse, err error) clientv3.WatchResponse {
 	return clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
 }
 
-func (s *Seal) events(events []*clientv3.Event) error {
+func (s *Seal) openEvents(events []*clientv3.Event) error {
 	for _, e := range events {
-		if err := s.open(e.Kv); err != nil {
+		if err := s.openKV(e.Kv); err != nil {
 			return err
 		}
-		if err := s.open(e.PrevKv); err != nil {
+		if err := s.openKV(e.PrevKv); err != nil {
 			return err
 		}
 	}
