@@ -52,9 +52,9 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 
 // Compact keeps what can be read at the version.
 func (k *kv) Compact(ctx context.Context, version int64, opts ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
-	r, err := k.KV.Compact(ctx, whole(version), opts...)
+	r, err := k.KV.Compact(ctx, wholeRevision(version), opts...)
 	if err == nil {
-		header(r.Header)
+		mapHeader(r.Header)
 	}
 	return r, err
 }
@@ -68,15 +68,15 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		}
 		return r.OpResponse(), nil
 	}
-	if op.IsGet() && k.splits(op) {
-		r, err := k.within(ctx, op)
+	if op.IsGet() && k.readsInside(op) {
+		r, err := k.readInside(ctx, op)
 		if err != nil {
 			return clientv3.OpResponse{}, err
 		}
 		return r.OpResponse(), nil
 	}
 	ops := []clientv3.Op{op}
-	if _, err := k.mapped(ops, nil); err != nil {
+	if _, err := k.mapBranch(ops, nil); err != nil {
 		return clientv3.OpResponse{}, err
 	}
 	r, err := k.KV.Do(ctx, ops[0])
@@ -85,14 +85,14 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	}
 	switch {
 	case r.Get() != nil:
-		header(r.Get().Header)
-		k.m.kvs(r.Get().Kvs)
+		mapHeader(r.Get().Header)
+		k.m.mapKVs(r.Get().Kvs)
 	case r.Put() != nil:
-		header(r.Put().Header)
-		k.m.kv(r.Put().PrevKv, -1)
+		mapHeader(r.Put().Header)
+		k.m.mapKV(r.Put().PrevKv, -1)
 	case r.Del() != nil:
-		header(r.Del().Header)
-		k.m.kvs(r.Del().PrevKvs)
+		mapHeader(r.Del().Header)
+		k.m.mapKVs(r.Del().PrevKvs)
 	}
 	return r, nil
 }
@@ -100,8 +100,8 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 // GetStream maps each piece. Inside a revision there is one.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
-	if k.splits(op) {
-		r, err := k.within(ctx, op)
+	if k.readsInside(op) {
+		r, err := k.readInside(ctx, op)
 		if err != nil {
 			return nil, err
 		}
@@ -110,11 +110,11 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 		close(out)
 		return out, nil
 	}
-	if filtered(op) {
+	if hasFilters(op) {
 		return nil, errFilter
 	}
 	ops := []clientv3.Op{op}
-	if _, err := k.mapped(ops, nil); err != nil {
+	if _, err := k.mapBranch(ops, nil); err != nil {
 		return nil, err
 	}
 	in, err := k.KV.GetStream(ctx, key, append(opts[:len(opts):len(opts)], clientv3.WithRev(ops[0].Rev()))...)
@@ -126,8 +126,8 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 		defer close(out)
 		for r := range in {
 			if r.RangeResponse != nil {
-				header(r.Header)
-				k.m.kvs(r.Kvs)
+				mapHeader(r.Header)
+				k.m.mapKVs(r.Kvs)
 			}
 			select {
 			case out <- r:
@@ -141,18 +141,18 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// splits reports whether an operation reads objects at a version inside a revision. Other keys are not written inside.
-func (k *kv) splits(op clientv3.Op) bool {
-	if revision, _ := Split(op.Rev()); !inside(op.Rev()) || revision < 2 { // etcd begins at revision 1, with nothing
+// readsInside reports whether an operation reads objects at a version inside a revision. Other keys are not written inside.
+func (k *kv) readsInside(op clientv3.Op) bool {
+	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, with nothing
 		return false
 	}
-	touched, _ := k.m.touched(spanOf(op))
+	touched, _ := k.m.resourcesIn(spanOf(op))
 	return len(touched) > 0
 }
 
-// mapped numbers the writes of a branch and maps what it reads, in place.
-func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
-	if subs, err = k.m.number(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
+// mapBranch numbers the writes of a branch and maps what it reads, in place.
+func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
+	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
 	}
 	for i := range ops {
@@ -161,44 +161,44 @@ func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err e
 		case op.IsTxn():
 			cmps, then, orelse := op.Txn()
 			t := &txn{kv: k, cmps: cmps, then: slices.Clone(then), orelse: slices.Clone(orelse)}
-			if err := t.number(); err != nil {
+			if err := t.mapTxn(); err != nil {
 				return nil, err
 			}
 			*op = clientv3.OpTxn(t.cmps, t.then, t.orelse)
 		case op.IsGet():
-			if err := k.m.filters(op); err != nil {
+			if err := k.m.mapFilters(op); err != nil {
 				return nil, err
 			}
-			if k.splits(*op) {
+			if k.readsInside(*op) {
 				return nil, fmt.Errorf("subrev: %s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
 			}
 			if op.Rev() > 0 {
-				clientv3.WithRev(max(1, whole(op.Rev())))(op) // 0 would be now
+				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would be now
 			}
 		}
 	}
 	return subs, nil
 }
 
-// filters maps what a read asks of the modification and creation of keys that are no objects, whose versions are all
+// mapFilters maps what a read asks of the modification and creation of keys that are no objects, whose versions are all
 // the last of a revision. Those of objects etcd cannot know: an octet in the value says them.
-func (m *Mapping) filters(op *clientv3.Op) error {
-	if touched, _ := m.touched(spanOf(*op)); filtered(*op) && len(touched) > 0 {
+func (m *Mapping) mapFilters(op *clientv3.Op) error {
+	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
 	}
 	clientv3.WithMinModRev(op.MinModRev() / Objects)(op)
 	clientv3.WithMinCreateRev(op.MinCreateRev() / Objects)(op)
 	// 0 would be any; nothing is written at 1.
 	if version := op.MaxModRev(); version != 0 {
-		clientv3.WithMaxModRev(max(1, whole(version)))(op)
+		clientv3.WithMaxModRev(max(1, wholeRevision(version)))(op)
 	}
 	if version := op.MaxCreateRev(); version != 0 {
-		clientv3.WithMaxCreateRev(max(1, whole(version)))(op)
+		clientv3.WithMaxCreateRev(max(1, wholeRevision(version)))(op)
 	}
 	return nil
 }
 
-func filtered(op clientv3.Op) bool {
+func hasFilters(op clientv3.Op) bool {
 	return op.MinModRev() != 0 || op.MinCreateRev() != 0 || op.MaxModRev() != 0 || op.MaxCreateRev() != 0
 }
 
@@ -229,7 +229,7 @@ func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = append(t.then, op
 func (t *txn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = append(t.orelse, ops...); return t }
 
 func (t *txn) Commit() (*clientv3.TxnResponse, error) {
-	if err := t.number(); err != nil {
+	if err := t.mapTxn(); err != nil {
 		return nil, err
 	}
 	r, err := t.Txn.If(t.cmps...).Then(t.then...).Else(t.orelse...).Commit()
@@ -240,25 +240,25 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	if r.Succeeded {
 		subs = t.inThen
 	}
-	t.kv.m.answer((*etcdserverpb.TxnResponse)(r), subs)
+	t.kv.m.mapAnswer((*etcdserverpb.TxnResponse)(r), subs)
 	return r, nil
 }
 
-// number makes the transaction one in etcd's terms. Its slices are its own; what is compared is its caller's, too.
-func (t *txn) number() (err error) {
-	if t.cmps, err = t.kv.m.compares(t.cmps); err != nil {
+// mapTxn makes the transaction one in etcd's terms. Its slices are its own; what is compared is its caller's, too.
+func (t *txn) mapTxn() (err error) {
+	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err
 	}
-	if t.inThen, err = t.kv.mapped(t.then, t.cmps); err != nil {
+	if t.inThen, err = t.kv.mapBranch(t.then, t.cmps); err != nil {
 		return err
 	}
-	t.inOrelse, err = t.kv.mapped(t.orelse, nil)
+	t.inOrelse, err = t.kv.mapBranch(t.orelse, nil)
 	return err
 }
 
-// compares maps versions to revisions. A key has one version in a revision, so equal revisions are equal versions; an
+// mapCompares maps versions to revisions. A key has one version in a revision, so equal revisions are equal versions; an
 // order holds only where the version is the end of its revision.
-func (m *Mapping) compares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
+func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
 		c := out[i].GetCompare() // Clone copies by reflection
@@ -267,7 +267,7 @@ func (m *Mapping) compares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		version := c.GetModRevision()
 		switch c.Target {
 		case etcdserverpb.Compare_VALUE:
-			if touched, _ := m.touched(span{string(c.Key), string(c.RangeEnd)}); len(touched) > 0 {
+			if touched, _ := m.resourcesIn(span{string(c.Key), string(c.RangeEnd)}); len(touched) > 0 {
 				return nil, fmt.Errorf("subrev: %s: the value of an object is not compared, since it may have an octet; compare its version", c.Key)
 			}
 			continue
@@ -297,10 +297,10 @@ func (m *Mapping) compares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// answer maps the answer to a transaction whose writes have these sub-revisions; nil: none writes an object.
-func (m *Mapping) answer(r *etcdserverpb.TxnResponse, subs []int64) {
+// mapAnswer maps the answer to a transaction whose writes have these sub-revisions; nil: none writes an object.
+func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
-	header(r.Header)
+	mapHeader(r.Header)
 	own := func(i int) *etcdserverpb.ResponseHeader {
 		sub := int64(Last)
 		if subs != nil {
@@ -311,17 +311,17 @@ func (m *Mapping) answer(r *etcdserverpb.TxnResponse, subs []int64) {
 	for i, one := range r.Responses {
 		switch {
 		case one.GetResponseRange() != nil:
-			header(one.GetResponseRange().Header)
-			m.kvs(one.GetResponseRange().Kvs)
+			mapHeader(one.GetResponseRange().Header)
+			m.mapKVs(one.GetResponseRange().Kvs)
 		case one.GetResponsePut() != nil:
 			one.GetResponsePut().Header = own(i)
-			m.kv(one.GetResponsePut().PrevKv, -1)
+			m.mapKV(one.GetResponsePut().PrevKv, -1)
 		case one.GetResponseDeleteRange() != nil:
 			one.GetResponseDeleteRange().Header = own(i)
-			m.kvs(one.GetResponseDeleteRange().PrevKvs)
+			m.mapKVs(one.GetResponseDeleteRange().PrevKvs)
 		case one.GetResponseTxn() != nil:
 			one.GetResponseTxn().Header = &etcdserverpb.ResponseHeader{Revision: revision}
-			m.answer(one.GetResponseTxn(), nil)
+			m.mapAnswer(one.GetResponseTxn(), nil)
 		}
 	}
 }

@@ -10,18 +10,18 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// number gives the writes of one branch of a transaction their sub-revisions, from the last to the first, and stores
-// them in the values of puts. It is the same count that numbered makes of the events; so what etcd may leave out
+// numberWrites gives the writes of one branch of a transaction their sub-revisions, from the last to the first, and stores
+// them in the values of puts. It is the same count that countEvents makes of the events; so what etcd may leave out
 // (a deletion of what is absent) or multiply (a range) must be the only write of its resource. present
 // reports whether the transaction compares that a key is there.
-func (m *Mapping) number(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
+func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
 	for i := len(ops) - 1; i >= 0; i-- {
 		op := &ops[i]
 		subs[i] = Last
 		if op.IsTxn() {
-			if _, then, orelse := op.Txn(); m.writes(then) || m.writes(orelse) {
+			if _, then, orelse := op.Txn(); m.writesObjects(then) || m.writesObjects(orelse) {
 				return nil, fmt.Errorf("subrev: a transaction inside a transaction writes objects: their number is not known; write them in the outer one")
 			}
 			continue
@@ -29,7 +29,7 @@ func (m *Mapping) number(ops []clientv3.Op, present func(key string) bool) ([]in
 		if op.IsGet() {
 			continue
 		}
-		touched, _ := m.touched(spanOf(*op))
+		touched, _ := m.resourcesIn(spanOf(*op))
 		for _, r := range touched {
 			countable := !op.IsDelete() || len(op.RangeBytes()) == 0 && present(string(op.KeyBytes()))
 			if uncounted[r] || !countable && written[r] > 0 {
@@ -45,35 +45,35 @@ func (m *Mapping) number(ops []clientv3.Op, present func(key string) bool) ([]in
 			if len(op.ValueBytes()) == 0 { // or etcd keeps the value, and with it an octet of another write
 				return nil, fmt.Errorf("subrev: %s: an object is put with its value", op.KeyBytes())
 			}
-			op.WithValueBytes(stored(op.ValueBytes(), subs[i]))
+			op.WithValueBytes(encodeValue(op.ValueBytes(), subs[i]))
 		}
 	}
 	return subs, nil
 }
 
-func (m *Mapping) writes(ops []clientv3.Op) bool {
+func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	for _, op := range ops {
 		if op.IsTxn() {
-			if _, then, orelse := op.Txn(); m.writes(then) || m.writes(orelse) {
+			if _, then, orelse := op.Txn(); m.writesObjects(then) || m.writesObjects(orelse) {
 				return true
 			}
-		} else if touched, _ := m.touched(spanOf(op)); !op.IsGet() && len(touched) > 0 {
+		} else if touched, _ := m.resourcesIn(spanOf(op)); !op.IsGet() && len(touched) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// numbered are the sub-revisions of the events of one revision, appended to subs. It is false where the writer did not
+// countEvents returns the sub-revisions of the events of one revision, appended to subs. It is false where the writer did not
 // number: two of a resource would have one sub-revision, or there are too many.
-func (m *Mapping) numbered(events []*clientv3.Event, subs []int64) ([]int64, bool) {
+func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // how far each has been counted
 	for range events {
 		subs = append(subs, Last)
 	}
 	for i := len(events) - 1; i >= 0; i-- {
-		r := m.resource(events[i].Kv.Key)
+		r := m.resourceIndex(events[i].Kv.Key)
 		if r < 0 {
 			continue
 		}
@@ -82,7 +82,7 @@ func (m *Mapping) numbered(events []*clientv3.Event, subs []int64) ([]int64, boo
 		if events[i].Type == mvccpb.Event_PUT {
 			// The reads go by the octet, so the events do.
 			own := sub
-			if _, sub = loaded(events[i].Kv.Value); sub > own {
+			if _, sub = decodeValue(events[i].Kv.Value); sub > own {
 				return nil, false
 			}
 			next[r] = Objects - sub

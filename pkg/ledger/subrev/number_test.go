@@ -37,10 +37,10 @@ func TestVersion(t *testing.T) {
 		if revision, sub := Split(c.version); revision != c.revision || sub != c.sub {
 			t.Errorf("Split(%d) = %d, %d", c.version, revision, sub)
 		}
-		if c.version != math.MaxInt64 && whole(c.version) != c.whole {
-			t.Errorf("whole(%d) = %d, not %d", c.version, whole(c.version), c.whole)
+		if c.version != math.MaxInt64 && wholeRevision(c.version) != c.whole {
+			t.Errorf("whole(%d) = %d, not %d", c.version, wholeRevision(c.version), c.whole)
 		}
-		if inside(c.version) != (c.version > 0 && c.sub != Last) {
+		if isInside(c.version) != (c.version > 0 && c.sub != Last) {
 			t.Errorf("inside(%d)", c.version)
 		}
 	}
@@ -61,8 +61,8 @@ func TestStored(t *testing.T) {
 	for _, value := range []string{"{}", "k8s\x00\n", "k8s:enc:aesgcm:v1:k:\x90", "\xd9\xd9\xf7\xa1", "\x80", "\x7f", "\xff\xff"} {
 		for sub := range int64(Objects) {
 			in := []byte(value)
-			put := stored(in, sub)
-			rest, got := loaded(put)
+			put := encodeValue(in, sub)
+			rest, got := decodeValue(put)
 			if string(rest) != value || got != sub || string(in) != value {
 				t.Errorf("%q at %d is stored as %q and loaded as %q at %d", value, sub, put, rest, got)
 			}
@@ -71,7 +71,7 @@ func TestStored(t *testing.T) {
 			}
 		}
 	}
-	if rest, sub := loaded(nil); len(rest) > 0 || sub != Last {
+	if rest, sub := decodeValue(nil); len(rest) > 0 || sub != Last {
 		t.Errorf("nothing is loaded as %q at %d", rest, sub)
 	}
 }
@@ -99,7 +99,7 @@ func TestTouched(t *testing.T) {
 		{"/r/", "/r0", []int{0, 1}, false}, {"\x00", "\x00", []int{0, 1}, false}, {"/r/pods/a", "\x00", []int{0}, false},
 		{"/r/others/z", "/r/pods/a", []int{0, 1}, false}, {"/r/outbox/", "/r/outbox0", nil, false}, {"/r/p", "/r/pods/", nil, false}, {"/r/pods0", "/r/q", nil, false},
 	} {
-		touched, in := m.touched(span{c.key, c.end})
+		touched, in := m.resourcesIn(span{c.key, c.end})
 		slices.Sort(touched)
 		if !slices.Equal(touched, c.touched) || in != c.in {
 			t.Errorf("[%q, %q) touches %v (%v), not %v (%v)", c.key, c.end, touched, in, c.touched, c.in)
@@ -134,15 +134,15 @@ func etcd(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Event, b
 func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, compared func(string) bool) bool {
 	t.Helper()
 	sent := slices.Clone(ops)
-	subs, err := m.number(sent, func(key string) bool { return there[key] && compared(key) })
+	subs, err := m.numberWrites(sent, func(key string) bool { return there[key] && compared(key) })
 	if err != nil {
 		return false
 	}
 	events, by := etcd(there, sent)
-	counted, ok := m.numbered(events, nil)
+	counted, ok := m.countEvents(events, nil)
 	ofResource := map[int]int{}
 	for _, e := range events {
-		ofResource[m.resource(e.Kv.Key)]++
+		ofResource[m.resourceIndex(e.Kv.Key)]++
 	}
 	if ofResource[0] > Objects || ofResource[1] > Objects { // only a range deletes so many
 		if ok {
@@ -155,7 +155,7 @@ func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, 
 	}
 	last := map[int]int64{0: -1, 1: -1}
 	for i, e := range events {
-		r := m.resource(e.Kv.Key)
+		r := m.resourceIndex(e.Kv.Key)
 		if r < 0 {
 			if counted[i] != Last {
 				t.Fatalf("%s is no object and at %d", e.Kv.Key, counted[i])
@@ -174,7 +174,7 @@ func agrees(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, 
 		}
 		last[r] = counted[i]
 		if e.Type == mvccpb.Event_PUT {
-			if value, sub := loaded(e.Kv.Value); sub != counted[i] || !bytes.Equal(value, op.ValueBytes()) {
+			if value, sub := decodeValue(e.Kv.Value); sub != counted[i] || !bytes.Equal(value, op.ValueBytes()) {
 				t.Fatalf("%s is loaded as %q at %d, was put as %q, is counted as %d", e.Kv.Key, value, sub, op.ValueBytes(), counted[i])
 			}
 		}
@@ -305,7 +305,7 @@ func TestNumber_refuses(t *testing.T) {
 		{"a transaction inside that writes objects", []clientv3.Op{clientv3.OpTxn(nil, nil, []clientv3.Op{pod(1)})}, "transaction inside a transaction"},
 		{"a transaction inside that writes none", []clientv3.Op{clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut("/r/journal/1", "x"), clientv3.OpGet("/r/pods/ns/1")}, nil), pod(1)}, ""},
 	} {
-		_, err := m.number(slices.Clone(c.ops), func(string) bool { return false })
+		_, err := m.numberWrites(slices.Clone(c.ops), func(string) bool { return false })
 		if (err == nil) != (c.error == "") || err != nil && !strings.Contains(err.Error(), c.error) {
 			t.Errorf("%s: %v", c.what, err)
 		}
@@ -352,7 +352,7 @@ func TestNumbered_whatOthersWrote(t *testing.T) {
 				want = append(want, i)
 			}
 		}
-		if got, ok := m.numbered(c.events, nil); !slices.Equal(got, want) || ok != (want != nil) {
+		if got, ok := m.countEvents(c.events, nil); !slices.Equal(got, want) || ok != (want != nil) {
 			t.Errorf("%s: %v (%v), not %v", c.what, got, ok, want)
 		}
 	}

@@ -33,22 +33,22 @@ func Version(revision, sub int64) int64 {
 // Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
-// whole is the last revision of which nothing is above the version.
-func whole(version int64) int64 { return (version+1)/Objects - 1 }
+// wholeRevision is the last revision of which nothing is above the version.
+func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
-// inside reports whether a version lies before the end of its revision.
-func inside(version int64) bool { return version > 0 && version%Objects != Last }
+// isInside reports whether a version lies before the end of its revision.
+func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// stored is a value as etcd has it: at the last sub-revision as it is, unless it would be taken for one with an octet.
-func stored(value []byte, sub int64) []byte {
+// encodeValue returns a value as etcd has it: at the last sub-revision as it is, unless it would be taken for one with an octet.
+func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
 	}
 	return append([]byte{octet | byte(sub)}, value...)
 }
 
-// loaded is the inverse of stored. An empty value was not asked for, or is a deletion's.
-func loaded(value []byte) (rest []byte, sub int64) {
+// decodeValue is the inverse of encodeValue. An empty value was not asked for, or is a deletion's.
+func decodeValue(value []byte) (rest []byte, sub int64) {
 	if len(value) == 0 || value[0] < octet {
 		return value, Last
 	}
@@ -80,8 +80,8 @@ func New(resources ...string) (*Mapping, error) {
 	return m, nil
 }
 
-// resource is the index of the one that a key belongs to, or -1.
-func (m *Mapping) resource(key []byte) int {
+// resourceIndex is the index of the one that a key belongs to, or -1.
+func (m *Mapping) resourceIndex(key []byte) int {
 	for i, r := range m.resources {
 		if len(key) > len(r) && string(key[:len(r)]) == r {
 			return i
@@ -107,8 +107,8 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// touched are the resources that the range may have objects of. in reports whether it has no other keys.
-func (m *Mapping) touched(s span) (touched []int, in bool) {
+// resourcesIn are the resources that the range may have objects of. in reports whether it has no other keys.
+func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
 			if len(s.key) > len(r) && s.key[:len(r)] == r {
@@ -127,14 +127,14 @@ func (m *Mapping) touched(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// kv turns a key as etcd has it into what the caller sees. sub is that of its write, or negative: its value says it.
-func (m *Mapping) kv(kv *mvccpb.KeyValue, sub int64) {
+// mapKV turns a key as etcd has it into what the caller sees. sub is that of its write, or negative: its value says it.
+func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return
 	}
 	own := int64(Last)
-	if m.resource(kv.Key) >= 0 {
-		kv.Value, own = loaded(kv.Value)
+	if m.resourceIndex(kv.Key) >= 0 {
+		kv.Value, own = decodeValue(kv.Value)
 	}
 	if sub < 0 {
 		sub = own
@@ -147,13 +147,13 @@ func (m *Mapping) kv(kv *mvccpb.KeyValue, sub int64) {
 	}
 }
 
-func (m *Mapping) kvs(kvs []*mvccpb.KeyValue) {
+func (m *Mapping) mapKVs(kvs []*mvccpb.KeyValue) {
 	for _, kv := range kvs {
-		m.kv(kv, -1)
+		m.mapKV(kv, -1)
 	}
 }
 
-func header(h *etcdserverpb.ResponseHeader) {
+func mapHeader(h *etcdserverpb.ResponseHeader) {
 	if h != nil {
 		h.Revision = Version(h.Revision, Last)
 	}

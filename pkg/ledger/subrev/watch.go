@@ -51,17 +51,17 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	op := clientv3.OpWatch(key, opts...)
 	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev()}
 	opts = opts[:len(opts):len(opts)] // of each kind the last one counts
-	touched, in := v.m.touched(v.asked)
+	touched, in := v.m.resourcesIn(v.asked)
 	if v.objects = len(touched) > 0; v.objects {
 		if op.IsFilterDelete() || op.IsFilterPut() {
-			return refused(out, errors.New("subrev: a watch of objects has no filter, since a deletion is numbered by the writes that follow it"))
+			return refusedWatch(out, errors.New("subrev: a watch of objects has no filter, since a deletion is numbered by the writes that follow it"))
 		}
 		for _, r := range touched {
 			if resource := v.m.resources[r]; in && !v.asked.covers(resource) {
 				v.narrow = true
 				key, opts = resource, append(opts, clientv3.WithPrefix())
 			} else if !v.asked.covers(resource) {
-				return refused(out, errors.New("subrev: a watch is of whole resources, of a part of one, or of none"))
+				return refusedWatch(out, errors.New("subrev: a watch is of whole resources, of a part of one, or of none"))
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		revision, _ := Split(v.since)
 		opts = append(opts, clientv3.WithRev(max(1, revision)))
 	}
-	if !w.begin() {
+	if !w.beginWatch() {
 		close(out)
 		return out
 	}
@@ -80,10 +80,10 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		defer cancel()
 		defer close(out)
 		for r := range answers {
-			if !w.kv.show(ctx, v, &r) {
+			if !w.kv.mapWatchResponse(ctx, v, &r) {
 				continue
 			}
-			if !w.hand(ctx, v, out, r) || r.Err() != nil {
+			if !w.handOver(ctx, v, out, r) || r.Err() != nil {
 				return
 			}
 		}
@@ -91,8 +91,8 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	return out
 }
 
-// begin counts a watch that Close waits for. It is false when Close does not wait for any more.
-func (w *watcher) begin() bool {
+// beginWatch counts a watch that Close waits for. It is false when Close does not wait for any more.
+func (w *watcher) beginWatch() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended {
@@ -101,14 +101,14 @@ func (w *watcher) begin() bool {
 	return !w.ended
 }
 
-func refused(out chan clientv3.WatchResponse, err error) clientv3.WatchChan {
+func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan {
 	out <- clientv3.WatchResponse{Canceled: true, CancelReason: err.Error()}
 	close(out)
 	return out
 }
 
-// hand gives a response to the caller, in parts where transactions wrote many objects.
-func (w *watcher) hand(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
+// handOver gives a response to the caller, in parts where transactions wrote many objects.
+func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
 		part.Events = events
@@ -148,9 +148,9 @@ func (w *watcher) hand(ctx context.Context, v *view, out chan<- clientv3.WatchRe
 	return send(r.Events[from:])
 }
 
-// show maps a response. It reports whether there is something for the caller in it: an empty one would look like
+// mapWatchResponse maps a response. It reports whether there is something for the caller in it: an empty one would look like
 // progress.
-func (k *kv) show(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
+func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client gives one header to several watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last), RaftTerm: h.RaftTerm}
 	}
@@ -164,7 +164,7 @@ func (k *kv) show(ctx context.Context, v *view, r *clientv3.WatchResponse) bool 
 		// been compacted when etcd made this response, if the revision before is there still.
 		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
-			*r = compacted(r, begins)
+			*r = compactedResponse(r, begins)
 			return true
 		case err != nil:
 			*r = clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
@@ -179,17 +179,17 @@ func (k *kv) show(ctx context.Context, v *view, r *clientv3.WatchResponse) bool 
 		for n < len(rest) && rest[n].Kv.ModRevision == revision {
 			n++
 		}
-		subs, ok := v.m.numbered(rest[:n], room[:0])
+		subs, ok := v.m.countEvents(rest[:n], room[:0])
 		if !ok || revision == v.last {
-			*r = compacted(r, revision+1)
+			*r = compactedResponse(r, revision+1)
 			return true
 		}
 		for i, e := range rest[:n] {
 			if Version(revision, subs[i]) < v.since || v.narrow && !v.asked.contains(string(e.Kv.Key)) {
 				continue
 			}
-			v.m.kv(e.Kv, subs[i])
-			v.m.kv(e.PrevKv, -1)
+			v.m.mapKV(e.Kv, subs[i])
+			v.m.mapKV(e.PrevKv, -1)
 			shown = append(shown, e)
 		}
 		v.last, rest = revision, rest[n:]
@@ -198,8 +198,8 @@ func (k *kv) show(ctx context.Context, v *view, r *clientv3.WatchResponse) bool 
 	return len(shown) > 0
 }
 
-// compacted tells the caller to list anew.
-func compacted(r *clientv3.WatchResponse, revision int64) clientv3.WatchResponse {
+// compactedResponse tells the caller to list anew.
+func compactedResponse(r *clientv3.WatchResponse, revision int64) clientv3.WatchResponse {
 	return clientv3.WatchResponse{Header: r.Header, Canceled: true, CompactRevision: Version(revision, 0)}
 }
 

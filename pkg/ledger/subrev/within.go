@@ -17,16 +17,16 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// within reads objects at a version inside a revision: what stood before the revision, and the writes of it up to the
+// readInside reads objects at a version inside a revision: what stood before the revision, and the writes of it up to the
 // version laid over that. Kubernetes asks for it by itself: a first page of a cache that is in the middle of a
 // revision continues at such a version, and so does its check of the cache against etcd.
-func (k *kv) within(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
-	touched, in := k.m.touched(spanOf(op))
+func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
+	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
 		return nil, fmt.Errorf("subrev: %s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
 	}
 	revision, _ := Split(op.Rev())
-	writes, err := k.writes(ctx, k.m.resources[touched[0]], op.Rev())
+	writes, err := k.readWrites(ctx, k.m.resources[touched[0]], op.Rev())
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (k *kv) within(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse,
 
 var streams atomic.Int64
 
-// writes are those of a version's revision that are not above the version.
-func (k *kv) writes(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
+// readWrites reads the writes of a version's revision that are not above the version.
+func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
 	// A watch of what is to come would wait, and one of what is gone is this read's error.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
