@@ -17,7 +17,7 @@ import (
 // for nothing. An error is the answer that the client gets.
 type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, revision int64, present *mvccpb.KeyValue, err error)
 
-func (f CommitFunc) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
+func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	ok, revision, present, err := f(ctx, key, expected, put)
 	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
 }

@@ -91,7 +91,7 @@ func (w *delegationWrite) copyTo(out runtime.Object) {
 	}
 }
 
-func (w *delegationWrite) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
+func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
 		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})

@@ -53,18 +53,18 @@ type (
 )
 
 // NewestFormat is the number of the last migration.
-func NewestFormat() int { return newest(migrations) }
+func NewestFormat() int { return newestFormat(migrations) }
 
 // LeastReader is what the migrations require of programs that read a store.
 func LeastReader() int { return leastReader(migrations, 0) }
 
 // Rewrite, Owe and Layout are what a migration works with.
 func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(string, []byte) ([]byte, error)) error {
-	return m.rewrite(ctx, prefix, f)
+	return m.rewriteValues(ctx, prefix, f)
 }
 
 func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
-	return m.owe(ctx, z, reason, scans...)
+	return m.oweWork(ctx, z, reason, scans...)
 }
 
 // What the rooms tell tests, by the names of objects.

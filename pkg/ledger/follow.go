@@ -58,7 +58,7 @@ type Sink interface {
 // behind what it has had; when etcd has compacted that, it starts over.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
-		rev, err := l.start(ctx, sink)
+		rev, err := l.readBase(ctx, sink)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -94,8 +94,8 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 	}, clientv3.WithFilterDelete())
 }
 
-// start reads every zone, its records and its cuts at one revision.
-func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
+// readBase reads every zone, its records and its cuts at one revision.
+func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
 	rev := int64(0)
 	bases := map[string]*Base{}

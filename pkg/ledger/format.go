@@ -44,15 +44,15 @@ func (c stored) leastReader() int {
 
 // mayRead returns ErrFormat where a program with these migrations knows too little of the form.
 func (c stored) mayRead(all []migration) error {
-	if least := c.leastReader(); least > newest(all) {
-		return fmt.Errorf("ledger: the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: %w; start a version that knows it", c.Format, least, newest(all), ErrFormat)
+	if least := c.leastReader(); least > newestFormat(all) {
+		return fmt.Errorf("ledger: the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: %w; start a version that knows it", c.Format, least, newestFormat(all), ErrFormat)
 	}
 	return nil
 }
 
-// announce is the config with which the migrations that the store lacks may begin: a
+// announceMigrations is the config with which the migrations that the store lacks may begin: a
 // program that must not see what they do reads so before they do it.
-func (c stored) announce(all []migration) stored {
+func (c stored) announceMigrations(all []migration) stored {
 	c.LeastReader = max(c.leastReader(), leastReader(all, c.Format))
 	if c.Format < namesLeastReader {
 		c.Format = namesLeastReader // the migration of that number is this very write
@@ -75,7 +75,7 @@ func (f fenced) Txn(ctx context.Context) clientv3.Txn {
 
 func (f fenced) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
 	if f.outgrown.Load() {
-		return nil, outgrown()
+		return nil, outgrownError()
 	}
 	return f.KV.Delete(ctx, key, opts...)
 }
@@ -86,10 +86,10 @@ type refused struct{}
 func (r refused) If(...clientv3.Cmp) clientv3.Txn        { return r }
 func (r refused) Then(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Else(...clientv3.Op) clientv3.Txn       { return r }
-func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrown() }
+func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownError() }
 
-// outgrown is what clients of a server read that is about to end.
-func outgrown() error {
+// outgrownError is what clients of a server read that is about to end.
+func outgrownError() error {
 	return endsError{apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; nothing was written: try again, and another server answers")}
 }
 
@@ -142,8 +142,8 @@ type migration struct {
 	Run func(context.Context, *migrating) error
 }
 
-// newest is the format that a program with these migrations knows.
-func newest(all []migration) int { return all[len(all)-1].Number }
+// newestFormat is the format that a program with these migrations knows.
+func newestFormat(all []migration) int { return all[len(all)-1].Number }
 
 // leastReader is the format that the migrations after one require a program to know.
 func leastReader(all []migration, after int) (least int) {

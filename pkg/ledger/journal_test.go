@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// journalOf is what etcd has of a zone's journal: the keys behind the zone's uid, and how long all values are.
+// journalOf returns what etcd has of a zone's journal: the keys behind the zone's uid, and how long all values are.
 func journalOf(t *testing.T, st *store.Store, uid string) (keys []string, octets int) {
 	t.Helper()
 	prefix := st.Prefix + "/ledger/journal/" + uid + "/"
@@ -197,7 +197,7 @@ func delivered(s *store.Server) *v1alpha1.Zone {
 	return store.Must(s.CreateZone(z))
 }
 
-// stepsOf are the steps that a server reads back.
+// stepsOf returns the steps that a server reads back.
 func stepsOf(t *testing.T, s *store.Server, uid string, since serial.Serial, n uint64) []content.Step {
 	t.Helper()
 	_, steps, err := s.Ledger.Steps(t.Context(), uid, since, n)

@@ -31,11 +31,11 @@ var migrations = []migration{
 	{Number: mapsVersions, Name: "objects of one transaction have a resourceVersion each, and Delegations give rules beside those of Zones"}, // what was written before is lone, and stays as it is
 }
 
-// migrate carries out what the store lacks, or waits until another server has.
-func (l *Ledger) migrate(ctx context.Context, s *store) error {
+// migrateStore carries out what the store lacks, or waits until another server has.
+func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
 	for {
-		_, config, err := s.read(ctx)
-		if err != nil || config.Format >= newest(s.migrations) {
+		_, config, err := s.readConfig(ctx)
+		if err != nil || config.Format >= newestFormat(s.migrations) {
 			return err
 		}
 		if err := l.migrateLocked(ctx, s); err != nil && !errors.Is(err, errLockLost) {
@@ -56,7 +56,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
 	m := &migrating{Ledger: l, lock: lock}
-	_, config, err := s.read(ctx)
+	_, config, err := s.readConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,17 +82,17 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 				return fmt.Errorf("ledger: migration %d (%s): %w", step.Number, step.Name, err)
 			}
 		}
-		if err := m.reached(ctx, s); err != nil {
+		if err := m.noteReached(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reached says in config that a migration has been carried out.
-func (m *migrating) reached(ctx context.Context, s *store) error {
+// noteReached says in config that a migration has been carried out.
+func (m *migrating) noteReached(ctx context.Context, s *store) error {
 	for {
-		kv, config, err := s.read(ctx)
+		kv, config, err := s.readConfig(ctx)
 		if err != nil {
 			return err
 		}
@@ -100,11 +100,11 @@ func (m *migrating) reached(ctx context.Context, s *store) error {
 			return fmt.Errorf("ledger: %s is gone while the store is migrated: restore a backup", s.layout.Config())
 		}
 		config.Format = m.number
-		value, err := s.edited(kv, config)
+		value, err := s.editConfig(kv, config)
 		if err != nil {
 			return err
 		}
-		if done, err := m.commit(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)}, etcd.OpPut(s.layout.Config(), value)); done || err != nil {
+		if done, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)}, etcd.OpPut(s.layout.Config(), value)); done || err != nil {
 			return err
 		}
 	}

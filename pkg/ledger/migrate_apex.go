@@ -31,7 +31,7 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 		own, others law.Holding // only their hosts
 	}
 	zones := map[string]*zone{}
-	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err == nil {
 			zones[h.UID] = &zone{Zone: law.Zone{Ref: h.Ref, View: k.View, Header: content.Header{FQDN: k.Name}}}
@@ -40,13 +40,13 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.mem.Layout.Room("members"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("members"), func(kv *mvccpb.KeyValue) error {
 		uid, owner, namespace, object, err := m.mem.Layout.ParseMember(string(kv.Key))
 		z := zones[uid]
 		if err != nil || z == nil || !owner.IsApex() {
 			return err
 		}
-		c, err := m.contribution(ctx, m.mem.Layout.Record(namespace, object))
+		c, err := m.readContribution(ctx, m.mem.Layout.Record(namespace, object))
 		if err != nil || c == nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.rewrite(ctx, m.mem.Layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
+	if err := m.rewriteValues(ctx, m.mem.Layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err
@@ -80,19 +80,19 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 		if len(z.others.ApexHosts) == 0 {
 			continue
 		}
-		w := m.work(&z.Zone, fmt.Sprintf("hosts that others name at the apex of zone %s are not the zone's any more", z.FQDN()))
+		w := m.workOf(&z.Zone, fmt.Sprintf("hosts that others name at the apex of zone %s are not the zone's any more", z.FQDN()))
 		w.Scans = []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()},
 			{Kind: law.ScanPending, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()}}
 		w.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}} // for its own namespace to come first (S2.7)
-		if err := m.outbox(ctx, w); err != nil {
+		if err := m.putWork(ctx, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// contribution is what a record gives at the apex of its zone, nil where it is gone or cannot be read.
-func (m *migrating) contribution(ctx context.Context, key string) (*law.Contribution, error) {
+// readContribution returns what a record gives at the apex of its zone, nil where it is gone or cannot be read.
+func (m *migrating) readContribution(ctx context.Context, key string) (*law.Contribution, error) {
 	r, err := m.mem.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err

@@ -28,7 +28,7 @@ func spanDeleted(ctx context.Context, m *migrating) error {
 		// Spans is there where this was done already.
 		Spans []law.Span `json:"p"`
 	}
-	return m.rewrite(ctx, m.mem.Layout.Room("deleted"), func(_ string, value []byte) ([]byte, error) {
+	return m.rewriteValues(ctx, m.mem.Layout.Room("deleted"), func(_ string, value []byte) ([]byte, error) {
 		var old struct {
 			Marks []mark `json:"d"`
 		}

@@ -25,7 +25,7 @@ import (
 // debt that a change of the child's name servers would, and that is paid as any other.
 func countGlue(ctx context.Context, m *migrating) error {
 	zones := map[string]law.Place{}
-	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err == nil {
 			zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
@@ -34,7 +34,7 @@ func countGlue(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	return m.each(ctx, m.mem.Layout.Room("cuts"), func(kv *mvccpb.KeyValue) error {
+	return m.eachKey(ctx, m.mem.Layout.Room("cuts"), func(kv *mvccpb.KeyValue) error {
 		of, uid, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), m.mem.Layout.Room("cuts")), "/")
 		parent, child := zones[of], zones[uid]
 		var cut law.CountedCut
@@ -45,7 +45,7 @@ func countGlue(ctx context.Context, m *migrating) error {
 			return nil
 		}
 		key := m.mem.Layout.PendingCut(parent.UID, child.UID)
-		_, err := m.commit(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(law.Debt{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
+		_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(law.Debt{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
 		return err
 	})
 }

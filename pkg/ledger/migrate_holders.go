@@ -18,7 +18,7 @@ import (
 // Nothing is decided anew: what stands keeps its place, and so nothing is owed.
 func rebuildHolders(ctx context.Context, m *migrating) error {
 	zones := map[string]string{} // the namespace, by the uid
-	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, kv.Value)
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 		return err
 	}
 	wild := map[law.Key]*law.Owner{}
-	if err := m.each(ctx, m.mem.Layout.Room("members"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("members"), func(kv *mvccpb.KeyValue) error {
 		uid, owner, namespace, _, err := m.mem.Layout.ParseMember(string(kv.Key))
 		own, there := zones[uid]
 		if err != nil || !there {
@@ -52,7 +52,7 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 		return err
 	}
 	for k, want := range wild {
-		if err := m.amend(ctx, m.mem.Layout.Key(k), func(value []byte) ([]byte, error) {
+		if err := m.amendKey(ctx, m.mem.Layout.Key(k), func(value []byte) ([]byte, error) {
 			o := &law.Owner{}
 			if value != nil {
 				v, err := layout.DecodeFact(k, value)
@@ -73,8 +73,8 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 	return nil
 }
 
-// amend gives one key, which may be absent, the value that f returns; f may be asked again.
-func (m *migrating) amend(ctx context.Context, key string, f func(value []byte) ([]byte, error)) error {
+// amendKey gives one key, which may be absent, the value that f returns; f may be asked again.
+func (m *migrating) amendKey(ctx context.Context, key string, f func(value []byte) ([]byte, error)) error {
 	for {
 		r, err := m.mem.Client.Get(ctx, key)
 		if err != nil {
@@ -89,7 +89,7 @@ func (m *migrating) amend(ctx context.Context, key string, f func(value []byte) 
 		if err != nil || string(next) == string(value) {
 			return err
 		}
-		if done, err := m.write(ctx, []change{{key, rev, next}}); done || err != nil {
+		if done, err := m.writeChanges(ctx, []change{{key, rev, next}}); done || err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 	places := map[string]*place{}
 	standing := map[law.Key]string{}
 	floor := m.mem.Layout.Key(law.Key{Kind: law.KindFloor})
-	if err := m.each(ctx, m.mem.Layout.Room("serials"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("serials"), func(kv *mvccpb.KeyValue) error {
 		var last struct {
 			law.LastSerial
 			Delegated string `json:"delegated"` // in formats 8 and before
@@ -50,7 +50,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		p.lineage = above.LineageBelow(by.Name)
 		return p.lineage
 	}
-	return m.rewrite(ctx, m.mem.Layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
+	return m.rewriteValues(ctx, m.mem.Layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err

@@ -35,9 +35,9 @@ type logEntry struct {
 
 // decodeLog reads a redo log; the entries are parts of data.
 func decodeLog(data []byte) (log redoLog, err error) {
-	err = fields(data, func(_ protowire.Number, entry []byte) error {
+	err = eachField(data, func(_ protowire.Number, entry []byte) error {
 		var e logEntry
-		if err := fields(entry, func(field protowire.Number, v []byte) error {
+		if err := eachField(entry, func(field protowire.Number, v []byte) error {
 			if field == 1 {
 				e.Key = string(v)
 			} else {
@@ -56,8 +56,8 @@ func decodeLog(data []byte) (log redoLog, err error) {
 	return log, err
 }
 
-// fields calls take for each field of a message whose fields are all octets.
-func fields(data []byte, take func(protowire.Number, []byte) error) error {
+// eachField calls take for each field of a message whose fields are all octets.
+func eachField(data []byte, take func(protowire.Number, []byte) error) error {
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeTag(data)
 		if n < 0 {
@@ -78,8 +78,8 @@ func fields(data []byte, take func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// operation of an entry.
-func (e logEntry) operation() clientv3.Op {
+// asOperation is the operation that an entry stands for.
+func (e logEntry) asOperation() clientv3.Op {
 	if e.Value == nil {
 		return clientv3.OpDelete(e.Key)
 	}
@@ -88,7 +88,7 @@ func (e logEntry) operation() clientv3.Op {
 
 // carryOutLogs writes the Records of each log whose reservation still stands, and removes log and reservations.
 func carryOutLogs(ctx context.Context, m *migrating) error {
-	return m.each(ctx, m.mem.Layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
+	return m.eachKey(ctx, m.mem.Layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
 		log, err := decodeLog(kv.Value)
 		if err != nil {
 			return layout.Unreadable(string(kv.Key), err)
@@ -96,11 +96,11 @@ func carryOutLogs(ctx context.Context, m *migrating) error {
 		for _, e := range log.Entries {
 			reserved := m.mem.Layout.Room("reserved") + strings.TrimPrefix(e.Key, m.mem.Layout.Objects("records"))
 			// Where the compare does not hold the Record was written, and others may have changed it since.
-			if _, err := m.commit(ctx, []clientv3.Cmp{etcd.RevisionIs(reserved, kv.ModRevision)}, e.operation(), clientv3.OpDelete(reserved)); err != nil {
+			if _, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(reserved, kv.ModRevision)}, e.asOperation(), clientv3.OpDelete(reserved)); err != nil {
 				return err
 			}
 		}
-		_, err = m.commit(ctx, nil, clientv3.OpDelete(string(kv.Key)))
+		_, err = m.commitLocked(ctx, nil, clientv3.OpDelete(string(kv.Key)))
 		return err
 	})
 }

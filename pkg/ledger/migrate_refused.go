@@ -32,7 +32,7 @@ const (
 // lists it again, under another number, and has fsck know that one.
 func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated
-	if err := m.each(ctx, m.mem.Layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Zone{}
 		err := m.mem.Zones.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
@@ -42,7 +42,7 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.mem.Layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Record{}
 		err := m.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
@@ -54,13 +54,13 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	}
 	for all := slices.DeleteFunc(outdated.Records(), func(r law.OutdatedRecord) bool { return r.Stays }); len(all) > 0; {
 		z := all[0].Zone
-		w := m.work(z, fmt.Sprintf("records in zone %s are refused now", z.FQDN()))
+		w := m.workOf(z, fmt.Sprintf("records in zone %s are refused now", z.FQDN()))
 		w.ID += "-" + all[0].Record.UID
 		w.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
 		for len(all) > 0 && all[0].Zone == z && len(w.Refused) < maxRefused {
 			w.Refused, all = append(w.Refused, all[0].Record), all[1:]
 		}
-		if err := m.outbox(ctx, w); err != nil {
+		if err := m.putWork(ctx, w); err != nil {
 			return err
 		}
 	}

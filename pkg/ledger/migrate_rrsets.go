@@ -21,7 +21,7 @@ const countsRRsets = 10
 // (S7.5). A zone of which an owner cannot be read, or that cannot be read itself, is left out.
 func countRRsets(ctx context.Context, m *migrating) error {
 	counts, room := map[string]int64{}, m.mem.Layout.Room("owners")
-	if err := m.each(ctx, room, func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, room, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		var o law.Owner
 		if err := layout.Decode(kv.Value, &o); err != nil {
@@ -32,7 +32,7 @@ func countRRsets(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	return m.rewrite(ctx, m.mem.Layout.Objects("zones"), func(key string, value []byte) ([]byte, error) {
+	return m.rewriteValues(ctx, m.mem.Layout.Objects("zones"), func(key string, value []byte) ([]byte, error) {
 		o := &v1alpha1.Zone{}
 		if err := m.mem.Zones.Decode(ctx, key, value, 0, o); err != nil || o.Status.FQDN == "" || o.Status.RRsetCount == counts[string(o.UID)] {
 			return value, nil

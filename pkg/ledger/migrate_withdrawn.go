@@ -35,7 +35,7 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 	}
 	var candidates []named
 	standing := map[law.Key]*law.Holding{}
-	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err != nil {
 			return err
@@ -56,11 +56,11 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 		if above == nil {
 			continue
 		}
-		o, mod, err := m.readable(ctx, c.Holding.Ref)
+		o, mod, err := m.readZone(ctx, c.Holding.Ref)
 		if err != nil {
 			return err
 		}
-		p, _, err := m.readable(ctx, above.Ref)
+		p, _, err := m.readZone(ctx, above.Ref)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 			return err
 		}
 		name := m.mem.Layout.Key(c.Key)
-		done, err := m.commit(ctx, []clientv3.Cmp{etcd.RevisionIs(key, mod), etcd.RevisionIs(name, c.rev)}, etcd.OpPut(key, data), etcd.OpPut(name, layout.Encode(&h)))
+		done, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(key, mod), etcd.RevisionIs(name, c.rev)}, etcd.OpPut(key, data), etcd.OpPut(name, layout.Encode(&h)))
 		if err != nil {
 			return err
 		}
@@ -96,8 +96,8 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 	return nil
 }
 
-// readable reads a zone; nil where it is gone, another one or cannot be decoded.
-func (m *migrating) readable(ctx context.Context, ref law.Ref) (*v1alpha1.Zone, int64, error) {
+// readZone reads a zone; nil where it is gone, another one or cannot be decoded.
+func (m *migrating) readZone(ctx context.Context, ref law.Ref) (*v1alpha1.Zone, int64, error) {
 	key := m.mem.Layout.Zone(ref.Namespace, ref.Name)
 	r, err := m.mem.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {

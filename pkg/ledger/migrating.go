@@ -59,8 +59,8 @@ func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
 	return nil
 }
 
-// commit sends a transaction that compares the lock too; false: another compare did not hold.
-func (m *migrating) commit(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
+// commitLocked sends a transaction that compares the lock too; false: another compare did not hold.
+func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
 	switch {
@@ -74,9 +74,9 @@ func (m *migrating) commit(ctx context.Context, cmps []clientv3.Cmp, ops ...clie
 	return false, nil
 }
 
-// each reads what stands under a prefix, page by page, each at a revision of its own.
-func (m *migrating) each(ctx context.Context, prefix string, f func(*mvccpb.KeyValue) error) error {
-	return m.pages(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
+// eachKey reads what stands under a prefix, page by page, each at a revision of its own.
+func (m *migrating) eachKey(ctx context.Context, prefix string, f func(*mvccpb.KeyValue) error) error {
+	return m.eachPage(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
 		for _, kv := range kvs {
 			if err := f(kv); err != nil {
 				return false, fmt.Errorf("%s: %w", kv.Key, err)
@@ -86,8 +86,8 @@ func (m *migrating) each(ctx context.Context, prefix string, f func(*mvccpb.KeyV
 	})
 }
 
-// pages reads a page again where f is not done with it.
-func (m *migrating) pages(ctx context.Context, prefix string, f func([]*mvccpb.KeyValue) (done bool, err error)) error {
+// eachPage reads a page again where f is not done with it.
+func (m *migrating) eachPage(ctx context.Context, prefix string, f func([]*mvccpb.KeyValue) (done bool, err error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
 		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(migrationPage))
 		if err != nil {
@@ -103,11 +103,11 @@ func (m *migrating) pages(ctx context.Context, prefix string, f func([]*mvccpb.K
 	}
 }
 
-// rewrite gives the values under a prefix the form that f returns, nil to take the key
+// rewriteValues gives the values under a prefix the form that f returns, nil to take the key
 // away; where that is the value that stands there nothing is written. f may be asked
 // again about one key.
-func (m *migrating) rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
-	return m.pages(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
+func (m *migrating) rewriteValues(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
+	return m.eachPage(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
 		var changes []change
 		for _, kv := range kvs {
 			next, err := f(string(kv.Key), kv.Value)
@@ -118,7 +118,7 @@ func (m *migrating) rewrite(ctx context.Context, prefix string, f func(key strin
 				changes = append(changes, change{string(kv.Key), kv.ModRevision, next})
 			}
 		}
-		return m.write(ctx, changes)
+		return m.writeChanges(ctx, changes)
 	})
 }
 
@@ -129,9 +129,9 @@ type change struct {
 	value []byte
 }
 
-// write carries out changes, of each key one, in as many transactions as they need. false: a key was not at
+// writeChanges carries out changes, of each key one, in as many transactions as they need. false: a key was not at
 // its revision; changes before it may have been made.
-func (m *migrating) write(ctx context.Context, changes []change) (bool, error) {
+func (m *migrating) writeChanges(ctx context.Context, changes []change) (bool, error) {
 	for len(changes) > 0 {
 		var cmps []clientv3.Cmp
 		var ops []clientv3.Op
@@ -144,7 +144,7 @@ func (m *migrating) write(ctx context.Context, changes []change) (bool, error) {
 			octets += len(c.key) + len(c.value)
 			cmps, ops = append(cmps, etcd.RevisionIs(c.key, c.rev)), append(ops, op)
 		}
-		if done, err := m.commit(ctx, cmps, ops...); !done || err != nil {
+		if done, err := m.commitLocked(ctx, cmps, ops...); !done || err != nil {
 			return false, err
 		}
 		changes = changes[len(ops):]
@@ -152,24 +152,24 @@ func (m *migrating) write(ctx context.Context, changes []change) (bool, error) {
 	return true, nil
 }
 
-// owe has a cascade decide anew what the scans find, which belongs to z or waits for it.
+// oweWork has a cascade decide anew what the scans find, which belongs to z or waits for it.
 // Once the server runs it goes as after any write: in the order of S2.7, with a serial
 // for each change, and z is unsettled meanwhile where it changes (S7.2). Of the scans of
 // one zone in one migration there is one such work, whatever crashes.
-func (m *migrating) owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
-	w := m.work(z, reason)
+func (m *migrating) oweWork(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
+	w := m.workOf(z, reason)
 	w.Scans = scans
-	return m.outbox(ctx, w)
+	return m.putWork(ctx, w)
 }
 
-// work is one for a zone, of which there is one in a migration.
-func (m *migrating) work(z *law.Zone, reason string) law.Work {
+// workOf is one for a zone, of which there is one in a migration.
+func (m *migrating) workOf(z *law.Zone, reason string) law.Work {
 	return law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.mem.Now().Unix()}
 }
 
-// outbox puts a work there, unless an earlier try has.
-func (m *migrating) outbox(ctx context.Context, w law.Work) error {
+// putWork puts a work there, unless an earlier try has.
+func (m *migrating) putWork(ctx context.Context, w law.Work) error {
 	key := m.mem.Layout.Outbox(w.ID)
-	_, err := m.commit(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))
+	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))
 	return err
 }

@@ -59,7 +59,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		now = time.Now
 	}
 	s := newStore(config.Client, config.Prefix, config.Records.Transformer, config.migrations)
-	opened, err := s.opened(ctx)
+	opened, err := s.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries, KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
 	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.slowCommit)
 	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Released, config.serialsEvery, config.usageEvery, config.maxLeftBy)
-	if err := l.migrate(ctx, s); err != nil {
+	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}
 	rev, err := l.mem.LoadNames(ctx)

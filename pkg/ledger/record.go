@@ -92,7 +92,7 @@ func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination 
 			return nil
 		}
 		// It changes nothing, and that is to hold when the others of the set are committed.
-		if out, err := w.stays(ctx, set, index, s.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
+		if out, err := w.compareOnly(ctx, set, index, s.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
 			return err
 		}
 		cached = nil
@@ -106,7 +106,7 @@ func (w *recordWrite) copyTo(out runtime.Object) {
 	}
 }
 
-func (w *recordWrite) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
+func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
 		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})

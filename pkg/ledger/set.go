@@ -126,10 +126,10 @@ func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.left[i] = true
 	s.refused = s.refused || refused
-	ready := s.ready()
+	ready := s.takeReady()
 	s.mu.Unlock()
 	if ready != nil {
-		s.decide(ready)
+		s.decideSet(ready)
 	}
 }
 
@@ -173,10 +173,10 @@ func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.abandon(cause)
+	s.abandonSet(cause)
 }
 
-func (s *Set) abandon(cause error) {
+func (s *Set) abandonSet(cause error) {
 	if s.over != nil || s.deciding {
 		return
 	}
@@ -187,8 +187,8 @@ func (s *Set) abandon(cause error) {
 	}
 }
 
-// ready takes the writes to be decided now, nil while some have yet to come. The caller holds s.mu.
-func (s *Set) ready() []*commit.SetWrite {
+// takeReady takes the writes to be decided now, nil while some have yet to come. The caller holds s.mu.
+func (s *Set) takeReady() []*commit.SetWrite {
 	if s.over != nil || s.deciding || len(s.waiting) == 0 {
 		return nil
 	}
@@ -207,8 +207,8 @@ func (s *Set) ready() []*commit.SetWrite {
 	return all
 }
 
-// come is one write's: it waits for the others, and for what becomes of all.
-func (s *Set) come(w *commit.SetWrite) commit.SetAnswer {
+// awaitOthers has a write wait for the others of the set, and returns what becomes of it.
+func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	w.Answered = make(chan commit.SetAnswer, 1)
 	s.mu.Lock()
 	if s.over != nil {
@@ -223,10 +223,10 @@ func (s *Set) come(w *commit.SetWrite) commit.SetAnswer {
 	if w.Before == nil && w.After != nil {
 		s.creates[w.Index] = true
 	}
-	ready := s.ready()
+	ready := s.takeReady()
 	s.mu.Unlock()
 	if ready != nil {
-		s.decide(ready)
+		s.decideSet(ready)
 	}
 	select {
 	case a := <-w.Answered:
@@ -237,9 +237,9 @@ func (s *Set) come(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // by that, or by the decision under way, which ends by the same deadline
 }
 
-// decide decides the writes that have come and answers them, but for those whose objects have changed meanwhile:
+// decideSet decides the writes that have come and answers them, but for those whose objects have changed meanwhile:
 // these are told so, and come again.
-func (s *Set) decide(writes []*commit.SetWrite) {
+func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
 	s.mu.Unlock()
@@ -298,15 +298,15 @@ func decisionContext(writes []*commit.SetWrite) context.Context {
 	return first
 }
 
-// asks makes the question of a write of a set.
-func (l *Ledger) asks(w *commit.SetWrite) func() (law.RecordAsk, string, error) {
+// askOf makes the question of a write of a set.
+func (l *Ledger) askOf(w *commit.SetWrite) func() (law.RecordAsk, string, error) {
 	return func() (law.RecordAsk, string, error) { return l.recordAsk(w.Ctx, w.Before, w.After) }
 }
 
 // inSet commits the write of a Record with the others of its set.
 func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
-	x.Ask = w.l.asks(x)
+	x.Ask = w.l.askOf(x)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
 	}
@@ -322,29 +322,29 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 			x.Put = data
 		}
 	}
-	a := s.come(x)
+	a := s.awaitOthers(x)
 	if a.Err == nil && a.Out.OK && a.Placed != nil {
 		w.commitAs(a.Placed, a.Out.Rev)
 	}
 	return a.Out, a.Err
 }
 
-// stays takes part in a set with a write that changes nothing: the object is compared.
-func (w *recordWrite) stays(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
+// compareOnly takes part in a set with a write that changes nothing: the object is compared.
+func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
 	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: int64(rev), Before: w.before, After: w.after, Same: true}
-	x.Ask = w.l.asks(x)
-	a := s.come(x)
+	x.Ask = w.l.askOf(x)
+	a := s.awaitOthers(x)
 	return a.Out, a.Err
 }
 
 // previewInSet decides the preview of a write with the others of its set.
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Dry: true}
-	x.Ask = l.asks(x)
+	x.Ask = l.askOf(x)
 	o := x.Object()
 	x.Key = l.mem.Layout.Record(o.Namespace, o.Name)
 	if before != nil {
@@ -355,7 +355,7 @@ func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, af
 		x.Expected = int64(rev)
 		x.Same = after != nil && apiequality.Semantic.DeepEqual(before, after)
 	}
-	a := s.come(x)
+	a := s.awaitOthers(x)
 	if a.Err == nil && !a.Out.OK {
 		return commit.TooBusy("records", o.Name, facts.ErrMoved)
 	}

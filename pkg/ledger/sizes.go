@@ -27,8 +27,8 @@ type Sizes interface {
 	Counted()
 }
 
-// stored is StoredOctets of what stands at key. Of what cannot be read the values are not counted.
-func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64) int64 {
+// storedOctets is StoredOctets of what stands at key. Of what cannot be read the values are not counted.
+func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
 	switch {
 	case strings.HasPrefix(key, l.mem.Layout.Objects("records")):
@@ -69,7 +69,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	for _, resource := range sizedResources {
 		err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
 			if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
-				sink.Add(namespace, l.stored(ctx, key, data, mod))
+				sink.Add(namespace, l.storedOctets(ctx, key, data, mod))
 			}
 			return nil
 		})
@@ -93,13 +93,13 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			}
 			octets := int64(0)
 			if e.Type == clientv3.EventTypePut {
-				octets = l.stored(ctx, string(e.Kv.Key), e.Kv.Value, e.Kv.ModRevision)
+				octets = l.storedOctets(ctx, string(e.Kv.Key), e.Kv.Value, e.Kv.ModRevision)
 			}
 			if !e.IsCreate() {
 				if e.PrevKv == nil {
 					return fmt.Errorf("etcd no longer has what stood at %s before revision %d", e.Kv.Key, e.Kv.ModRevision)
 				}
-				octets -= l.stored(ctx, string(e.Kv.Key), e.PrevKv.Value, e.PrevKv.ModRevision)
+				octets -= l.storedOctets(ctx, string(e.Kv.Key), e.PrevKv.Value, e.PrevKv.ModRevision)
 			}
 			sink.Add(namespace, octets)
 		}

@@ -25,7 +25,7 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the
 		// cache and watches with initial events need. A versioned client connects to none.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
-		client = &kubernetes.Client{Client: versioned(client.Client, versions)}
+		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client
 	}
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
@@ -33,9 +33,9 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 
 // optimistic carries out the write that the storage decorator put in the context.
 type optimistic interface {
-	// commit writes key from its expected revision (0: absent). put is the value
+	// commitWrite writes key from its expected revision (0: absent). put is the value
 	// the store encoded; nil deletes.
-	commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
+	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
 type committerKey struct{}
@@ -54,7 +54,7 @@ func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expect
 	if opts.LeaseID != clientv3.NoLease {
 		return kubernetes.PutResponse{}, errLease
 	}
-	out, err := c.commit(ctx, key, expected, data)
+	out, err := c.commitWrite(ctx, key, expected, data)
 	if err != nil {
 		return kubernetes.PutResponse{}, err
 	}
@@ -66,7 +66,7 @@ func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
 	}
-	out, err := c.commit(ctx, key, expected, nil)
+	out, err := c.commitWrite(ctx, key, expected, nil)
 	if err != nil {
 		return kubernetes.DeleteResponse{}, err
 	}

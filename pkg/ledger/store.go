@@ -29,13 +29,13 @@ import (
 // it is first than the one the store's keys were encrypted by, they are written
 // anew, so that the old one can be taken away. Errors: ErrFormat, ErrSealed, and what etcd says.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	return newStore(client, prefix, transformer, migrations).opened(ctx)
+	return newStore(client, prefix, transformer, migrations).openStore(ctx)
 }
 
 // CheckFormat returns ErrFormat where this program must not read the store. It reads one key and writes nothing, so a
 // server asks it before it does anything else to etcd.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
-	_, _, err := newStore(client, prefix, nil, migrations).read(ctx)
+	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
 }
 
@@ -58,7 +58,7 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	if len(config.Keys) == 0 {
 		return s.client, nil
 	}
-	opened, _, _, err := s.unseal(ctx, config)
+	opened, _, _, err := s.unsealClient(ctx, config)
 	return opened, err
 }
 
@@ -72,20 +72,20 @@ type store struct {
 
 // newStore is one over a client that speaks of etcd's revisions.
 func newStore(client *clientv3.Client, prefix string, transformer value.Transformer, known []migration) *store {
-	return &store{client: versioned(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: known}
+	return &store{client: versionedClient(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: known}
 }
 
-func (s *store) opened(ctx context.Context) (*clientv3.Client, error) {
+func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
-		opened, done, err := s.open(ctx)
+		opened, done, err := s.tryOpen(ctx)
 		if done || err != nil {
 			return opened, err
 		}
 	}
 }
 
-// read returns what stands in the config key; nil where the store is empty.
-func (s *store) read(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
+// readConfig returns what stands in the config key; nil where the store is empty.
+func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
 	if err != nil {
@@ -109,9 +109,9 @@ func (s *store) read(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	return r.Kvs[0], config, nil
 }
 
-// open is one try; not done: another server wrote meanwhile.
-func (s *store) open(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
-	kv, config, err := s.read(ctx)
+// tryOpen tries once to open the store. done is false where another server wrote meanwhile.
+func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
+	kv, config, err := s.readConfig(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -120,49 +120,49 @@ func (s *store) open(ctx context.Context) (_ *clientv3.Client, done bool, err er
 		return nil, false, fmt.Errorf("ledger: encrypting: %w", err)
 	}
 	if kv == nil {
-		config = stored{Format: newest(s.migrations), LeastReader: leastReader(s.migrations, 0), HashAlgorithm: sethash.Algorithm}
-	} else if next := config.announce(s.migrations); next.Format != config.Format || next.LeastReader != config.LeastReader {
-		_, err := s.write(ctx, kv, next)
+		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations, 0), HashAlgorithm: sethash.Algorithm}
+	} else if next := config.announceMigrations(s.migrations); next.Format != config.Format || next.LeastReader != config.LeastReader {
+		_, err := s.writeConfig(ctx, kv, next)
 		return nil, false, err
 	}
 	switch {
 	case len(config.Keys) > 0:
 	case encrypts: // names are sealed from the beginning or not at all
-		_, err := s.wrap(ctx, kv, config, sealed.NewKeys(kv == nil))
+		_, err := s.wrapKeys(ctx, kv, config, sealed.NewKeys(kv == nil))
 		return nil, false, err
 	case kv == nil:
-		done, err := s.write(ctx, kv, config)
+		done, err := s.writeConfig(ctx, kv, config)
 		return s.client, done, err
 	default:
 		return s.client, true, nil
 	}
-	opened, keys, stale, err := s.unseal(ctx, config)
+	opened, keys, stale, err := s.unsealClient(ctx, config)
 	if err != nil {
 		return nil, false, err
 	}
 	if stale { // a server that was faster has done the same
-		if _, err := s.wrap(ctx, kv, config, keys); err != nil {
+		if _, err := s.wrapKeys(ctx, kv, config, keys); err != nil {
 			return nil, false, err
 		}
 	}
-	s.warn(ctx, keys, encrypts)
+	s.warnReadable(ctx, keys, encrypts)
 	return opened, true, nil
 }
 
-// wrap writes the store's keys as the transformer would have them; false: another
+// wrapKeys writes the store's keys as the transformer would have them; false: another
 // server wrote meanwhile.
-func (s *store) wrap(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
+func (s *store) wrapKeys(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
 	var err error
 	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
 		return false, fmt.Errorf("ledger: encrypting the keys of the store: %w", err)
 	}
-	return s.write(ctx, kv, config)
+	return s.writeConfig(ctx, kv, config)
 }
 
-// write replaces the config key; false: another did.
-func (s *store) write(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
+// writeConfig replaces the config key; false: another did.
+func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.Config()
-	value, err := s.edited(kv, config)
+	value, err := s.editConfig(kv, config)
 	if err != nil {
 		return false, err
 	}
@@ -173,8 +173,8 @@ func (s *store) write(ctx context.Context, kv *mvccpb.KeyValue, config stored) (
 	return r.Succeeded, nil
 }
 
-// edited is the value of the config key with config in it; what it does not know there stays.
-func (s *store) edited(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
+// editConfig returns the value of the config key with config in it; what it does not know there stays.
+func (s *store) editConfig(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if kv != nil {
 		if err := json.Unmarshal(kv.Value, &all); err != nil {
@@ -187,8 +187,8 @@ func (s *store) edited(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
 	return layout.Encode(all), nil
 }
 
-// unseal makes the client of a store that has keys.
-func (s *store) unseal(ctx context.Context, config stored) (*clientv3.Client, sealed.Keys, bool, error) {
+// unsealClient makes the client of a store that has keys.
+func (s *store) unsealClient(ctx context.Context, config stored) (*clientv3.Client, sealed.Keys, bool, error) {
 	keys, stale, err := sealed.Unwrap(ctx, s.transformer, s.layout.Config(), config.Keys)
 	if err != nil {
 		return nil, keys, false, fmt.Errorf("ledger: %w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
@@ -201,8 +201,8 @@ func (s *store) unseal(ctx context.Context, config stored) (*clientv3.Client, se
 	return seal.Client(s.client), keys, stale, nil
 }
 
-// warn says what stays readable in etcd.
-func (s *store) warn(ctx context.Context, keys sealed.Keys, encrypts bool) {
+// warnReadable says what stays readable in etcd.
+func (s *store) warnReadable(ctx context.Context, keys sealed.Keys, encrypts bool) {
 	switch {
 	case !encrypts:
 		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, so the keys of this store stand unencrypted in etcd", "key", s.layout.Config())
@@ -231,7 +231,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		following, cancel := context.WithCancel(ctx)
 		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
 		for again := true; again; {
-			_, _, err := s.read(ctx)
+			_, _, err := s.readConfig(ctx)
 			if errors.Is(err, ErrFormat) {
 				l.outgrown.Store(true)
 				cancel()

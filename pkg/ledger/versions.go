@@ -24,8 +24,8 @@ func Versions(prefix string) *subrev.Mapping {
 	return m
 }
 
-// versioned is a client that speaks of versions. client stays as it is, and is the one to be closed.
-func versioned(client *clientv3.Client, versions *subrev.Mapping) *clientv3.Client {
+// versionedClient is a client that speaks of versions. client stays as it is, and is the one to be closed.
+func versionedClient(client *clientv3.Client, versions *subrev.Mapping) *clientv3.Client {
 	c := clientv3.NewCtxClient(client.Ctx())
 	c.KV, c.Watcher, c.Lease = client.KV, client.Watcher, client.Lease
 	versions.Wrap(c)

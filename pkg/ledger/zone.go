@@ -121,7 +121,7 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial
 }
 
-func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
+func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
 		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -151,7 +151,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	tx := w.tx
 	tx.Expected, tx.Was = expected, w.before
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
-		return w.plain(ctx, key, expected, put)
+		return w.commitPlain(ctx, key, expected, put)
 	}
 	l.com.Clients.Add(1)
 	var placed *v1alpha1.Zone
@@ -181,10 +181,10 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	return out, nil
 }
 
-// plain writes metadata or status of a zone. It changes the revision that
+// commitPlain writes metadata or status of a zone. It changes the revision that
 // guards the zone's keys and nothing they say, so the head moves along and keeps
 // what it knows.
-func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
+func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {
 		if err := l.com.Acquire(ctx, w.tx, key); err != nil {
