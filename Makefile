@@ -40,7 +40,7 @@ run: build ## start everything in one process with the examples and the root zon
 
 .PHONY: test
 test: peers ## vet and the tests of PKG, those first that take the longest (else one of them runs alone at the end), without the race detector, test-idle, test-broken and soak
-	hack/build-gitops.sh && \
+	hack/build-gitops.sh && hack/build-helm.sh && \
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
@@ -49,7 +49,6 @@ test: peers ## vet and the tests of PKG, those first that take the longest (else
 
 .PHONY: test-long
 test-long: ## test with the long form of each test that has one: before an issue ends, and before a release
-	hack/build-helm.sh
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 
 .PHONY: test-race

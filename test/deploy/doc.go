@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy tests what is installed: the manifests of artifacts/deploy, rendered as kubectl renders them and
-// applied to a real kube-apiserver, and the image of artifacts/image.
+// Package deploy tests what is installed: the chart charts/kubizone, as helm renders and installs it, the manifests of
+// artifacts/deploy, as kubectl renders and applies them, both in a real kube-apiserver, and the image of artifacts/image.
 //
 // It promises:
 //
@@ -11,8 +11,9 @@
 //	M3. The server runs with the flags of the manifests and the rights of the manifests, and nothing beside them.
 //	M4. The documented uninstall leaves nothing, and no namespace hangs after it.
 //	M5. What docs/operations.md has run in a pod names the image's binary and the manifests' directory.
+//	M6. The manifests are rendered from the chart: each form with each component is equal to the chart with its values.
 //
 // It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
 //
-// Read render_test.go, then install_test.go.
+// Read render_test.go and chart_test.go, then install_test.go.
 package deploy

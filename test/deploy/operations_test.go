@@ -27,7 +27,7 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	}
 	var directories []string
 	for _, form := range []string{"embedded", "ha"} {
-		text, err := os.ReadFile(filepath.Join(manifests, form, "statefulset.yaml"))
+		text, err := os.ReadFile(filepath.Join(manifests, form, "workload.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}

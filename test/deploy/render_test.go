@@ -5,10 +5,8 @@ package deploy
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"kubi.zone/kubizone/pkg/cmd"
 	"kubi.zone/kubizone/test/rig"
@@ -70,19 +67,7 @@ func render(t *testing.T, dir string) []*unstructured.Unstructured {
 	if err != nil || stderr.Len() > 0 {
 		t.Fatalf("kubectl kustomize %s: %v\n%s", dir, err, &stderr)
 	}
-	var objects []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, object)
-	}
+	return decode(t, string(out))
 }
 
 func as[T any](t *testing.T, object *unstructured.Unstructured) *T {

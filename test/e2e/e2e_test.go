@@ -73,7 +73,7 @@ func needPrograms(t *testing.T) {
 }
 
 // TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go,
-// secondary_test.go and replay_test.go; its condition [long] holds in the long form, in which alone there is helm;
+// secondary_test.go and replay_test.go; its condition [long] holds in the long form, in which alone stories have helm;
 // its variables are
 //
 //	EXAMPLES    artifacts/examples

@@ -46,8 +46,7 @@ func GitOpsProgram(program string) (string, error) {
 	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
 }
 
-// Helm is the path of helm, as hack/build-helm.sh left it in its cache; else a *Missing. `make test-long` alone
-// builds it: it costs minutes.
+// Helm is the path of helm, as hack/build-helm.sh left it in its cache; else a *Missing.
 func Helm() (string, error) {
 	if path := cached("hack/build-helm.sh"); path != "" {
 		return path, nil

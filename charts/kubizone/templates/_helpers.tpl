@@ -1,0 +1,101 @@
+{{- /*
+Copyright The Kubizone Authors.
+SPDX-License-Identifier: Apache-2.0
+
+Names are fixed, because a cluster has one APIService v1alpha1.kubi.zone and so one installation. templates/NAME renders
+into artifacts/deploy/NAME (hack/update-deploy.sh): a comment with "#" is for readers of both, one with "/*" for this chart.
+*/ -}}
+
+{{- define "kubizone.image" -}}
+{{- $image := .Values.image -}}
+{{- if not $image.repository -}}
+{{- fail "image.repository is empty: build the image (artifacts/image/Containerfile), push it, and give --set image.repository=REGISTRY/kubizone" -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default (printf "v%s" .Chart.AppVersion) }}
+{{- end -}}
+{{- end -}}
+
+{{- /* 83 % of limits.memory, in MiB: the collector works harder before the limit ends the process. */ -}}
+{{- define "kubizone.goMemLimit" -}}
+{{- $limit := .resources.limits.memory -}}
+{{- $mib := trimSuffix "Mi" $limit | int -}}
+{{- if hasSuffix "Gi" $limit -}}{{- $mib = mul 1024 (trimSuffix "Gi" $limit | int) -}}{{- end -}}
+{{ div (add (mul $mib 83) 50) 100 }}MiB
+{{- end -}}
+
+{{- define "kubizone.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end -}}
+
+{{- /* of: the values of the program; name: its ServiceAccount. */ -}}
+{{- define "kubizone.pod" -}}
+serviceAccountName: {{ .name }}
+automountServiceAccountToken: true
+enableServiceLinks: false
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+{{- range . }}
+- name: {{ . }}
+{{- end }}
+{{- end }}
+{{- with .of.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .of.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .of.tolerations }}
+tolerations: {{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+
+{{- define "kubizone.probes" -}}
+# It is not ready while it reads the zones for the first time, and alive from the beginning.
+livenessProbe:
+  httpGet: {path: /livez, port: health}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 3
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- end -}}
+
+{{- define "kubizone.cidrs" -}}
+from:
+{{- range . }}
+- ipBlock: {cidr: {{ . | quote }}}
+{{- end }}
+{{- end -}}
+
+{{- /* What no upgrade can do is refused with the way to it, before anything is changed. */ -}}
+{{- define "kubizone.refuseReplacing" -}}
+{{- $set := lookup "apps/v1" "StatefulSet" .Release.Namespace "kubizone-apiserver" -}}
+{{- $installed := "" -}}
+{{- if $set -}}
+{{- $installed = ternary "ha" "embedded" (eq $set.spec.serviceName "kubizone-etcd") -}}
+{{- else if lookup "apps/v1" "Deployment" .Release.Namespace "kubizone-apiserver" -}}
+{{- $installed = "external-etcd" -}}
+{{- end -}}
+{{- if and $installed (ne $installed .Values.mode) -}}
+{{- fail (printf "mode: %s is installed, and its zones would not be in %s: keep mode=%s, or take a backup, uninstall, install and restore (docs/operations.md, Backup)" $installed .Values.mode $installed) -}}
+{{- end -}}
+{{- if $set -}}
+{{- $claim := (index $set.spec.volumeClaimTemplates 0).spec -}}
+{{- if ne $claim.resources.requests.storage .Values.storage.size -}}
+{{- fail (printf "storage.size: the StatefulSet asks for %s, and Kubernetes does not let this be changed: resize the claims (kubectl patch pvc), kubectl delete statefulset -n %s kubizone-apiserver --cascade=orphan, and upgrade again" $claim.resources.requests.storage .Release.Namespace) -}}
+{{- end -}}
+{{- if and .Values.storage.className (ne (default "" $claim.storageClassName) .Values.storage.className) -}}
+{{- fail (printf "storage.className: the StatefulSet has %q, and Kubernetes does not let this be changed: keep it, or take a backup, uninstall, install and restore (docs/operations.md, Backup)" (default "" $claim.storageClassName)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

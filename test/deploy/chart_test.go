@@ -1,0 +1,200 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+const chart = "../../charts/kubizone"
+
+// helm runs the program with caches of its own and returns what it prints; what it says beside that is in the error.
+func helm(t *testing.T, environment []string, arguments ...string) (string, error) {
+	t.Helper()
+	program, err := rig.Helm()
+	rig.SkipMissing(t, err)
+	home := t.TempDir()
+	command := exec.CommandContext(t.Context(), program, arguments...)
+	command.Env = slices.Concat(os.Environ(), []string{"HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}, environment)
+	var out, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &out, &stderr
+	if err := command.Run(); err != nil {
+		return out.String(), fmt.Errorf("helm %s: %w\n%s", strings.Join(arguments, " "), err, &stderr)
+	}
+	return out.String(), nil
+}
+
+// template is the chart rendered without a cluster. The image is the name that kustomizations replace.
+func template(t *testing.T, values ...string) string {
+	t.Helper()
+	arguments := []string{"template", "kubizone", chart, "-n", kuberig.InstallNamespace, "--set", "image.repository=kubizone,controller.enabled=false"}
+	for _, value := range values {
+		arguments = append(arguments, "--set", value)
+	}
+	out, err := helm(t, nil, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func decode(t *testing.T, manifest string) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+// rendered are the files of artifacts/deploy that come from the chart, by their path there.
+func rendered(t *testing.T) map[string]string {
+	t.Helper()
+	const header = "# Copyright The Kubizone Authors.\n# SPDX-License-Identifier: Apache-2.0\n# Rendered from charts/kubizone by: go test ./test/deploy -run Chart -update\n"
+	files := map[string]string{}
+	add := func(manifest string, directories map[string]string) {
+		for _, document := range strings.Split(manifest, "---\n# Source: kubizone/templates/")[1:] {
+			source, text, _ := strings.Cut(document, "\n")
+			directory, wanted := directories[path.Dir(source)]
+			if !wanted {
+				continue
+			}
+			name := path.Join(directory, path.Base(source))
+			if files[name] == "" {
+				files[name] = header
+			} else {
+				files[name] += "---\n"
+			}
+			files[name] += strings.TrimRight(text, "\n") + "\n"
+		}
+	}
+	for _, form := range forms {
+		add(template(t, "mode="+form, etcdServers), map[string]string{"apiserver": form})
+	}
+	all := map[string]string{}
+	for _, directory := range []string{"base", "controller", "primary", "monitoring"} {
+		all[directory] = directory
+	}
+	add(template(t, components["controller"], components["primary"], components["monitoring"]), all)
+	add(template(t, components["cert-manager"]), map[string]string{"cert-manager": "cert-manager"})
+	return files
+}
+
+// etcdServers are the addresses of the kustomize form external-etcd, which an installation replaces.
+const etcdServers = `externalEtcd.servers={https://etcd-0.etcd.etcd.svc:2379,https://etcd-1.etcd.etcd.svc:2379,https://etcd-2.etcd.etcd.svc:2379}`
+
+// components are those of kustomize, with the values that are the same.
+var components = map[string]string{
+	"aggregate-roles": "aggregateRoles=true",
+	"cert-manager":    "certManager.enabled=true",
+	"controller":      "controller.enabled=true",
+	"monitoring":      "monitoring.monitors=true,monitoring.rules=true,monitoring.dashboard=true",
+	"primary":         "primary.enabled=true",
+}
+
+// M6: what kustomize takes is what helm renders, file by file.
+func TestChart_isTheSourceOfTheManifests(t *testing.T) {
+	for name, want := range rendered(t) {
+		name = filepath.Join(manifests, name)
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is not what the chart renders (%v): change the chart and run go test ./test/deploy -run Chart -update", name, err)
+		}
+	}
+}
+
+// M6: so is each form with each component, also with those that patch it.
+func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
+	every := slices.Sorted(func(yield func(string) bool) {
+		for name := range components {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+	for _, form := range forms {
+		sets := [][]string{nil, every}
+		if form == "embedded" {
+			for _, name := range every {
+				sets = append(sets, []string{name})
+			}
+		}
+		for _, set := range sets {
+			text, values := "", []string{"mode=" + form, etcdServers}
+			for _, name := range set {
+				text += "- DEPLOY/" + name + "\n"
+				values = append(values, components[name])
+			}
+			if text != "" {
+				text = "components:\n" + text
+			}
+			got, want := map[string]any{}, map[string]any{}
+			for _, object := range render(t, kustomization(t, form, text)) {
+				got[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
+			}
+			for _, object := range decode(t, template(t, values...)) {
+				want[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
+			}
+			// helm makes the namespace of a release itself (--create-namespace).
+			namespace := "Namespace /" + kuberig.InstallNamespace
+			if got[namespace] == nil || want[namespace] != nil {
+				t.Errorf("%s %v: the namespace is with helm or not with kustomize", form, set)
+			}
+			delete(got, namespace)
+			for key := range want {
+				if !reflect.DeepEqual(got[key], want[key]) {
+					t.Errorf("%s %v: %s\nby kustomize: %v\nby helm: %v", form, set, key, got[key], want[key])
+				}
+				delete(got, key)
+			}
+			for key := range got {
+				t.Errorf("%s %v: %s is with kustomize alone", form, set, key)
+			}
+		}
+	}
+}
+
+func TestChart_installsTheVersionOfTheProgram(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chart, "Chart.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := strings.TrimSuffix(version.Number(), "-dev")
+	for _, line := range []string{"version: " + next, "appVersion: " + next} {
+		if !strings.Contains(string(text), "\n"+line+"\n") {
+			t.Errorf("Chart.yaml has no line %q", line)
+		}
+	}
+}
