@@ -55,7 +55,7 @@ func (c *Config) basePlan(snapshot *zoneview.Snapshot) Plan {
 	soa := snapshot.SOA()
 	return Plan{
 		Zone: snapshot.FQDN(), UID: snapshot.Zone().UID, Serial: snapshot.Serial(), Hash: snapshot.Hash(),
-		SOA: RRset{soa.Name, soa.Type, soa.TTL, []string{soa.Data}}, All: rrsets(snapshot.Entries()),
+		SOA: RRset{soa.Name, soa.Type, soa.TTL, []string{soa.Data}}, All: GroupRRsets(snapshot.Entries()),
 		CallTimeout: c.CallTimeout,
 	}
 }
@@ -228,8 +228,8 @@ func toRRset(key RRsetKey, entries []dns.Entry) RRset {
 	return set
 }
 
-// rrsets groups entries, leaving out the SOA.
-func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
+// GroupRRsets groups entries in canonical order into RRsets, leaving out the SOA.
+func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		var set RRset
 		for entry := range entries {

@@ -4,6 +4,7 @@
 package rfc2136
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/rig"
@@ -66,19 +66,7 @@ func inspect(t *testing.T, bind *rig.BIND, zone name.Name) []delivery.RRset {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sets []delivery.RRset
-	for rr, err := range zonefile.Read(strings.NewReader(string(text)), zonefile.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := slices.IndexFunc(sets, func(set delivery.RRset) bool { return set.Name == rr.Name && set.Type == rr.Type })
-		if at < 0 {
-			at = len(sets)
-			sets = append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
-		}
-		sets[at].Data = append(sets[at].Data, rr.Data)
-	}
-	return sets
+	return deliverytest.ReadRRsets(t, bytes.NewReader(text), name.Name{})
 }
 
 // From plan to BIND: client, HTTP, reference server, dynamic update.

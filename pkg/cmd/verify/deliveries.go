@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -160,7 +160,7 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 		return reportDelivery(a.delivery, zone, why)
 	}
 	defer provider.Close()
-	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, Whole: true, All: groupRRsets(truth)})
+	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, Whole: true, All: delivery.GroupRRsets(slices.Values(truth.Entries()))})
 	if errors.Is(err, delivery.ErrCannotList) {
 		return reportDelivery(a.delivery, zone, err.Error())
 	}
@@ -187,25 +187,6 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 	}
 	report.Judge()
 	return report
-}
-
-// groupRRsets groups the entries of a zone as providers are given them.
-func groupRRsets(zone *verify.Zone) iter.Seq[delivery.RRset] {
-	return func(yield func(delivery.RRset) bool) {
-		var set delivery.RRset
-		for _, entry := range zone.Entries() {
-			if key := (delivery.RRsetKey{Name: entry.Name, Type: entry.Type}); len(set.Data) == 0 || key != set.Key() {
-				if len(set.Data) > 0 && !yield(set) {
-					return
-				}
-				set = delivery.RRset{Name: entry.Name, Type: entry.Type, TTL: entry.TTL}
-			}
-			set.Data = append(set.Data, entry.Data)
-		}
-		if len(set.Data) > 0 {
-			yield(set)
-		}
-	}
 }
 
 func toReport(set delivery.RRset) verify.RRset {

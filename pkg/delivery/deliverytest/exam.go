@@ -6,7 +6,9 @@ package deliverytest
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
 type exam struct {
@@ -200,4 +203,26 @@ func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	}
 	set.Data = data
 	return set
+}
+
+// ReadRRsets reads what stands in a zone, for Inspect, from a master file or from what dig prints of a transfer.
+func ReadRRsets(t *testing.T, text io.Reader, origin name.Name) (sets []delivery.RRset) {
+	t.Helper()
+	at := map[delivery.RRsetKey]int{}
+	for rr, err := range zonefile.Read(text, zonefile.ReadOptions{Origin: origin}) {
+		if err != nil && strings.Contains(err.Error(), "TSIG") {
+			continue // It is of the message, and no record of the zone.
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
+		i, there := at[key]
+		if !there {
+			i = len(sets)
+			at[key], sets = i, append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
+		}
+		sets[i].Data = append(sets[i].Data, rr.Data)
+	}
+	return sets
 }

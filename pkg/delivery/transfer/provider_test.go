@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -241,21 +240,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, bind.Log())
 			}
-			var sets []delivery.RRset
-			at := map[delivery.RRsetKey]int{}
-			for rr, err := range zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
-				i, ok := at[key]
-				if !ok {
-					i = len(sets)
-					at[key], sets = i, append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
-				}
-				sets[i].Data = append(sets[i].Data, rr.Data)
-			}
-			return sets
+			return deliverytest.ReadRRsets(t, strings.NewReader(text), zone)
 		},
 		Timeout: 30 * time.Second,
 	})

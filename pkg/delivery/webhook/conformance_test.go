@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/webhook-server/masterfile"
 	"kubi.zone/kubizone/webhook-server/server"
@@ -99,22 +98,7 @@ func (*files) read(t *testing.T, path string) []delivery.RRset {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var sets []delivery.RRset
-	places := map[delivery.RRsetKey]int{}
-	for rr, err := range zonefile.Read(file, zonefile.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
-		at, there := places[key]
-		if !there {
-			at = len(sets)
-			places[key] = at
-			sets = append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
-		}
-		sets[at].Data = append(sets[at].Data, rr.Data)
-	}
-	return sets
+	return deliverytest.ReadRRsets(t, file, name.Name{})
 }
 
 // plain is a server that has the protocol and none of its extensions.

@@ -162,12 +162,7 @@ func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path
 		seen[server.Name] = true
 		errs = append(errs, validateMessage(server.Name, at.Child("name"))...)
 		errs = append(errs, validateConfirmedSerial(server.Serial, at.Child("serial"))...)
-		switch server.State {
-		case "", v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed:
-		default:
-			errs = append(errs, field.NotSupported(at.Child("state"), server.State,
-				[]v1alpha1.ServerState{v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed}))
-		}
+		errs = append(errs, validateChoice(server.State, at.Child("state"), v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed)...)
 		errs = append(errs, validateMessage(server.Message, at.Child("message"))...)
 	}
 	return errs

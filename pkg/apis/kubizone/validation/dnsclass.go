@@ -185,11 +185,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 			if server.TSIGSecretRef != nil {
 				errs = append(errs, validateSecretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
 			}
-			switch server.Catalog {
-			case "", v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore:
-			default:
-				errs = append(errs, field.NotSupported(at.Child("catalog"), server.Catalog, []v1alpha1.CatalogUse{v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore}))
-			}
+			errs = append(errs, validateChoice(server.Catalog, at.Child("catalog"), v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore)...)
 		}
 	}
 	notified := path.Child("alsoNotify")
@@ -266,11 +262,7 @@ func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fiel
 	if update.TransferServer != "" {
 		errs = append(errs, validateHostPort(update.TransferServer, path.Child("transferServer"))...)
 	}
-	switch update.ForeignRecords {
-	case "", v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace:
-	default:
-		errs = append(errs, field.NotSupported(path.Child("foreignRecords"), update.ForeignRecords, []v1alpha1.ForeignRecords{v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace}))
-	}
+	errs = append(errs, validateChoice(update.ForeignRecords, path.Child("foreignRecords"), v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace)...)
 	return append(errs, validateSecretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 }
 
@@ -359,11 +351,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 		}
 		errs = append(errs, validateSecretKeyRef(*token, at)...)
 	}
-	switch webhook.ApexNS {
-	case "", v1alpha1.ApexNSDeliver, v1alpha1.ApexNSSkip:
-	default:
-		errs = append(errs, field.NotSupported(path.Child("apexNS"), webhook.ApexNS, []v1alpha1.ApexNS{v1alpha1.ApexNSDeliver, v1alpha1.ApexNSSkip}))
-	}
+	errs = append(errs, validateChoice(webhook.ApexNS, path.Child("apexNS"), v1alpha1.ApexNSDeliver, v1alpha1.ApexNSSkip)...)
 	return errs
 }
 
@@ -419,11 +407,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	if auth.SecretRef != nil {
 		errs = append(errs, validateSecretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)
 	}
-	switch auth.Algorithm {
-	case "", v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512:
-	default:
-		errs = append(errs, field.NotSupported(path.Child("algorithm"), auth.Algorithm, []v1alpha1.HMACAlgorithm{v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512}))
-	}
+	errs = append(errs, validateChoice(auth.Algorithm, path.Child("algorithm"), v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512)...)
 	return errs
 }
 
@@ -479,6 +463,14 @@ func validateSecretKeyRef(ref v1alpha1.SecretKeyReference, path *field.Path) fie
 		errs = append(errs, field.Invalid(path.Child("key"), cut(ref.Key), wrong))
 	}
 	return errs
+}
+
+// validateChoice judges a value that is one of a few. Absent is fine: it has a default.
+func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
+	if value == "" || slices.Contains(choices, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
 // validateRange judges a number from 1 to most. Absent is fine: it has a default.

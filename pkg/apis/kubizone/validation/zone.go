@@ -91,11 +91,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > v1alpha1.MaxVerifyRequest {
 		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "", v1alpha1.MaxVerifyRequest))
 	}
-	switch spec.DeletionPolicy {
-	case "", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain:
-	default:
-		errs = append(errs, field.NotSupported(specPath.Child("deletionPolicy"), spec.DeletionPolicy, []v1alpha1.DeletionPolicy{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain}))
-	}
+	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain)...)
 	return errs
 }
 
@@ -378,11 +374,7 @@ func validateClassRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 
 func validateClassRef(ref v1alpha1.DNSClassReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	switch ref.Kind {
-	case v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster, "":
-	default:
-		errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []v1alpha1.ClassKind{v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster}))
-	}
+	errs = append(errs, validateChoice(ref.Kind, path.Child("kind"), v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster)...)
 	if ref.Name == "" {
 		return append(errs, field.Required(path.Child("name"), "the metadata.name of the class"))
 	}
