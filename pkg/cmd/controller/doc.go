@@ -4,8 +4,8 @@
 // Package controller is the sub-command that delivers zones by their DNSClasses from within a cluster, apart from the
 // API server. Several may run; one of them works.
 //
-// It promises: (1) Who works holds a Lease, and lets go of it only when nothing of its work is under way any more;
-// one that loses it ends. (2) The others follow, so who takes over begins with zones that it has. (3) Nothing is
+// It promises: (1) The one that works holds a Lease and releases it only when none of its work is in flight; one that
+// loses it ends. (2) The others follow the zones, so that the one that takes over has them already. (3) Nothing is
 // delivered before every zone is in (feed). (4) /livez says that the process runs, /readyz that it could work; both
 // need no credentials. /metrics has no names of zones in it.
 //

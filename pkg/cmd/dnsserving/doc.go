@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsserving holds the flags by which a sub-command is told what its hidden primary serves, where and to
-// whom, and the metrics of what it did.
+// Package dnsserving has the flags of the hidden primary that a sub-command runs: which views it serves, on which
+// address and to which clients. It has its metrics too.
 //
 // It promises:
 //
-//  1. All that is wrong with the flags is said at once, each by its name.
-//  2. Nobody may transfer a zone, and no view is served, that no flag and no default names.
+//  1. One error names every wrong flag.
+//  2. Without a flag or a default that names it no client may transfer a zone, and no view is served.
 //  3. Metrics have no name of a zone or address of a peer in them, and counters never go back.
 //
 // It does not know where zones come from.

@@ -17,17 +17,17 @@ type Metrics struct {
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
-func describe(name, help string, labels ...string) *metrics.Desc {
+func newDesc(name, help string, labels ...string) *metrics.Desc {
 	return metrics.NewDesc("kubizone_primary_"+name, help, labels, nil, metrics.BETA, "")
 }
 
 var (
-	questions = describe("questions_total", "DNS messages by what they were answered with, and those that deserved no answer as dropped. Transfers are counted by themselves.", "rcode")
-	transfers = describe("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) and result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
-	octets    = describe("transfer_bytes_total", "Octets of transfers that left, by kind.", "kind")
-	notifies  = describe("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
-	refused   = describe("connections_refused_total", "TCP connections over a limit.")
-	zones     = describe("zones", "Zones that are served to somebody at this moment, catalogs not among them.")
+	questions = newDesc("questions_total", "DNS messages by what they were answered with, and those that deserved no answer as dropped. Transfers are counted by themselves.", "rcode")
+	transfers = newDesc("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) and result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
+	octets    = newDesc("transfer_bytes_total", "Octets of transfers that left, by kind.", "kind")
+	notifies  = newDesc("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
+	refused   = newDesc("connections_refused_total", "TCP connections over a limit.")
+	zones     = newDesc("zones", "Zones that are served at this moment, catalogs not among them.")
 )
 
 // NewMetrics makes the metrics of a primary and registers them.

@@ -53,7 +53,7 @@ type Config struct {
 	Notify    []primary.Target
 }
 
-// Primary takes the port, so that who serves later knows at once that it is free.
+// Primary takes the port at once, so that a port that is taken ends the program before it starts anything else.
 func (c *Config) Primary(zones primary.Zones) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: []netip.AddrPort{c.DNSListen},

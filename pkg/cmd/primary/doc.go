@@ -6,10 +6,10 @@
 //
 // It promises:
 //
-//  1. It answers no question and sends no NOTIFY before every zone and every class is in: a secondary that asks too
+//  1. It answers no question and sends no NOTIFY before it has every zone and every class: a secondary that asks too
 //     early would be told that a zone is not there.
-//  2. It goes on with what it has while the API is away.
-//  3. Told to stop, it is not ready from then on, lets transfers end, and only then lets go of the zones.
+//  2. It goes on with what it has while the API does not answer.
+//  3. When it is told to stop it is not ready from then on, lets transfers end, and only then ends its zones.
 //  4. /livez says that the process runs, /readyz that it serves, or what is missing; both need no credentials. /metrics
 //     has no names of zones in it.
 //
