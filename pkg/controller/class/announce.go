@@ -20,7 +20,8 @@ import (
 // actions of Events, which events.k8s.io/v1 asks for.
 const actionDeliver = "Deliver"
 
-// reasonRemains: what a zone had may still stand at a provider, and the zone's history does not say what (S8.2).
+// reasonRemains says that names of a zone may still stand at a provider, and that the zone's history does not say which
+// (S8.2).
 const reasonRemains = "HistoryForgotten"
 
 // announcer tells people by Events what they should see beside status.
@@ -49,7 +50,7 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	}
 	switch {
 	case event.First && failure != nil:
-		a.warnZone(zone, string(failure.Reason), "%s", public(event.Key.Class, failure.Reason, failure.Message))
+		a.warnZone(zone, string(failure.Reason), "%s", publicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
 		a.tellZone(zone, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
 	}

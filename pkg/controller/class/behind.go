@@ -69,7 +69,7 @@ func passSecondary(f *facts, j *judgement, asked sighting) (seen sighting) {
 		return sighting{}
 	}
 	outlook := seen.outlook(f.zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
-	j.message = shorten(j.message, max(maxZoneMessage-len(outlook), maxZoneMessage/4)) + outlook
+	j.message = shortenText(j.message, max(maxZoneMessage-len(outlook), maxZoneMessage/4)) + outlook
 	if asked == seen {
 		return sighting{}
 	}

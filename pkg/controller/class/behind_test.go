@@ -16,7 +16,7 @@ import (
 )
 
 // S6.6: the server is asked to go past a secondary that this process saw, that a class in force lists, and that
-// signed what it said; once for each time that it was seen, and again when somebody accepts its serial.
+// signed what it said; once for each time that it was seen, and again when its serial is accepted.
 func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100}}
 	at := time.Unix(1000, 0)

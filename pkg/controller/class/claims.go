@@ -19,7 +19,7 @@ type claim struct {
 	lost string
 }
 
-// claimOf is nil where a class claims nothing. One that is paused is served by nobody, so it holds nothing.
+// claimOf is nil where a class claims nothing. No primary serves a class that is paused, so it claims nothing.
 func claimOf(of *v1alpha1.DNSClass, can delivery.Abilities) *claim {
 	if can.Claims == nil || of.Spec.Paused {
 		return nil
@@ -30,5 +30,5 @@ func claimOf(of *v1alpha1.DNSClass, can delivery.Abilities) *claim {
 // lostTo is what is told of a class whose name another one has.
 func lostTo(other string) *delivery.Error {
 	return &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf(
-		"DNSClass %s, which was made earlier, has another TSIG key of the same name, and who signs says by the name alone which is meant: this class is not served. Name its key otherwise, in its Secret and at its secondaries", other)}
+		"DNSClass %s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries", other)}
 }

@@ -54,11 +54,11 @@ type knownClass struct {
 	spec delivery.Class
 	// checked is when its health was asked last; proven is when a delivery last showed its health.
 	checked, proven time.Time
-	// asked: there is a finding. health is the last one, nil for good, and found is when it was made.
+	// asked says that there is a finding. health is the last one, nil for good, and found is when it was made.
 	asked  bool
 	health error
 	found  metav1.Time
-	// claim is what it holds or wants alone; nil: nothing. stale: another class has won or lost the name since.
+	// claim is what it holds or wants alone, nil for nothing. stale says that it has won or lost a name since.
 	claim *claim
 	stale bool
 }
@@ -162,7 +162,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	if of.Spec.RequestsPerSecond != nil {
 		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
 	}
-	secrets, err := c.providers.provide(ctx, of, &spec)
+	secrets, err := c.providers.makeProvider(ctx, of, &spec)
 	if err != nil {
 		spec.Provider = nil
 		if !errors.As(err, &spec.Err) {
@@ -338,7 +338,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	found, at := known.health, known.found
 	c.mu.Unlock()
 	ready, health := judgeHealth(ctx, of, found, at)
-	stalled := c.stalls.judge(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &ready)
+	stalled := c.stalls.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &ready)
 	before := readyOf(of.Status.Conditions)
 	if before != nil && *before == ready && of.Status.LastHealthCheck.Equal(&at) && sameStall(of.Status.Conditions, stalled) {
 		return nil

@@ -25,9 +25,9 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class); it
-// is told with an error too, where it is known: a class that is redirected has nothing there, whatever else is wrong
-// with it. What secret returned is what the provider works with: it is made anew when one of those Secrets changes.
-// Errors are *delivery.Error; those of secret are returned as they are.
+// is returned with an error too, where it is known: a class that is redirected has nothing there, also where it has
+// other faults. What secret returned is what the provider works with: it is made anew when one of those Secrets
+// changes. Errors are *delivery.Error; those of secret are returned as they are.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 // GetSecret reads one Secret by name.
@@ -39,7 +39,7 @@ type Secrets interface {
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// ErrSecretNotFound: there is no Secret of this name.
+// ErrSecretNotFound says that there is no Secret of this name.
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
 // MissingSecret is ErrSecretNotFound with what makes the Secret.
@@ -55,24 +55,24 @@ type Config struct {
 	Identity string
 	// Client is made of a configuration by WithoutWaiting.
 	Client versioned.Interface
-	// Informers is started by whoever made it, after New.
+	// Informers is started by the caller, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
 	Views *zoneview.Set
-	// Frozen are the zones that the Views cannot prove. Nil: nobody looks.
+	// Frozen are the zones that the Views cannot prove. Nil: none ever is.
 	Frozen func() []cache.ObjectName
 	// Providers by the name of their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
-	// Namespaces says which labels namespaces have and which are going. Nil: a server without a cluster, where each
-	// has its name alone.
+	// Namespaces says which labels namespaces have and which are being deleted. Nil is for a server without a cluster,
+	// where each has its name alone.
 	Namespaces coreinformers.NamespaceInformer
 	// Events takes what people should see beside status. Nil: it is logged.
 	Events events.EventRecorder
 	// Registry takes the metrics of this controller; nil: they are not read.
 	Registry metrics.KubeRegistry
 	Logger   *slog.Logger
-	// Alone: who delivered before has ended, or has not led for as long as a call takes (delivery.Config).
+	// Alone says that the former leader has ended, or has not led for as long as a call takes (delivery.Config).
 	Alone bool
 	// Lease is how long another may think that it leads after it no longer does; 0: delivery's.
 	Lease time.Duration

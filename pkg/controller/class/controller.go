@@ -97,8 +97,8 @@ func (c *Controller) watchObjects() error {
 	return err
 }
 
-// watchInformer has changed called for each change in an informer: before is nil for an object that comes, after for one that
-// goes.
+// watchInformer has changed called for each change in an informer: before is nil for an object that comes, after for
+// one that goes.
 func watchInformer[T any](c *Controller, in cache.SharedIndexInformer, changed func(before, after *T)) error {
 	registration, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { changed(nil, object.(*T)) },
@@ -129,7 +129,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
 	}
-	c.frozen.update()
+	c.frozen.findChanges()
 	// What is delivered has its names before anything is begun.
 	for _, one := range list[*v1alpha1.Delivery](c.index.deliveries) {
 		if c.index.zoneByUID(string(one.Spec.Zone.UID)) != nil {
@@ -155,7 +155,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	})
 	running.Go(func() {
 		repeat(ctx, frozenInterval, func() {
-			for _, zone := range c.frozen.update() {
+			for _, zone := range c.frozen.findChanges() {
 				c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 			}
 		})

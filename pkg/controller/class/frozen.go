@@ -22,8 +22,9 @@ type frozenZones struct {
 	told map[cache.ObjectName]bool
 }
 
-// update looks again which zones are frozen. It returns those that are since the last look, or not any more.
-func (f *frozenZones) update() []cache.ObjectName {
+// findChanges looks again which zones are frozen. It returns the zones that are frozen since the last look, and those
+// that are not any more.
+func (f *frozenZones) findChanges() []cache.ObjectName {
 	if f.find == nil {
 		return nil
 	}
@@ -53,8 +54,8 @@ func (f *frozenZones) has(zone *v1alpha1.Zone) bool {
 	return is
 }
 
-// announce tells once that a zone is frozen, however often it is written meanwhile, and that it no longer is.
-func (f *frozenZones) announce(to announcer, zone *v1alpha1.Zone, before *metav1.Condition, now judgement) {
+// announceChange tells once that a zone is frozen, however often it is written meanwhile, and that it no longer is.
+func (f *frozenZones) announceChange(to announcer, zone *v1alpha1.Zone, before *metav1.Condition, now judgement) {
 	at, was := cache.NewObjectName(zone.Namespace, zone.Name), before != nil && before.Reason == v1alpha1.ReasonFrozen
 	f.mu.Lock()
 	told, is := f.told[at]

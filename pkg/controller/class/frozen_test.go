@@ -43,7 +43,7 @@ func (n *noted) all() []string {
 	return slices.Clone(n.said)
 }
 
-// F30: whoever owns a zone that cannot be proven reads so in its Ready, with the next step, once; whoever writes to it
+// F30: the Ready of a zone that cannot be proven says so, with the next step, and is written once; a write of its owner
 // meanwhile makes one more write of it, and no more; when it is proven again it is Ready as before.
 func TestController_frozenZonesSaySo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errStands: what a zone has is in its view, and its changes name a part of that.
+// errStands refuses to take the changes of a zone for all that it has: that is in its view.
 var errStands = errors.New("the zone has not ended")
 
 // leftOf reads an answer. Each change of a zone that stands has a SOA, so that it is not taken for all that a zone had.

@@ -63,9 +63,9 @@ func delivered(t *testing.T, views *zoneview.Set, i int, holder string) []runtim
 	return []runtime.Object{zone, one, record}
 }
 
-// Idle means idle: 1,000 zones that do not change, and a controller that starts, by whoever they were delivered. In
-// the ten minutes that follow it writes nothing but the result of a health check, and in the hours after that the
-// provider hears of nothing but the scheduled comparisons.
+// Idle means idle: 1,000 zones that do not change, and a controller that starts, delivered by this or another
+// process. In the ten minutes that follow it writes nothing but the result of a health check, and in the hours after
+// that the provider hears of nothing but the scheduled comparisons.
 func TestController_idle(t *testing.T) {
 	for _, holder := range []string{"me", "another"} {
 		synctest.Test(t, func(t *testing.T) {

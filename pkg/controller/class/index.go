@@ -60,8 +60,8 @@ func pendingInZone(object any) ([]string, error) {
 	return nil, nil
 }
 
-// isPending: it is part of a zone and not said to be delivered, or not of the present generation, as kubectl wait
-// looks at it.
+// isPending reports whether a Record is part of a zone and not said to be delivered, or not in the present generation,
+// as kubectl wait looks at it.
 func isPending(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return false
@@ -70,8 +70,8 @@ func isPending(record *v1alpha1.Record) bool {
 	return ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration < record.Generation
 }
 
-// trim is what every object here can do without.
-func trim(object any) (any, error) {
+// trimObject is what every object here can do without.
+func trimObject(object any) (any, error) {
 	if of, ok := object.(metav1.Object); ok {
 		of.SetManagedFields(nil)
 	}
@@ -82,7 +82,7 @@ func trim(object any) (any, error) {
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
-		zone.Annotations = only(zone.Annotations, v1alpha1.AnnotationPaused, v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt)
+		zone.Annotations = keepOnly(zone.Annotations, v1alpha1.AnnotationPaused, v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt)
 		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy}
 	}
 	return object, nil
@@ -107,7 +107,7 @@ func trimRecord(object any) (any, error) {
 	return small, nil
 }
 
-func only(annotations map[string]string, keys ...string) map[string]string {
+func keepOnly(annotations map[string]string, keys ...string) map[string]string {
 	var kept map[string]string
 	for _, key := range keys {
 		if value, ok := annotations[key]; ok {
@@ -156,7 +156,7 @@ func newIndex(config *Config) (*index, error) {
 		namespaces: config.Namespaces,
 	}
 	return x, errors.Join(
-		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trim), x.classes.SetTransform(trim),
+		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trimObject), x.classes.SetTransform(trimObject),
 		x.zones.AddIndexers(cache.Indexers{byUID: zoneUID, byFQDN: zoneFQDN}),
 		x.records.AddIndexers(cache.Indexers{byUID: pendingInZone, byZone: inZone}),
 		x.deliveries.AddIndexers(cache.Indexers{byUID: deliveredZone, byClass: deliveringClass}),

@@ -77,10 +77,10 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "DNSClass %s delivers the zone %s of the default view, and a class has one zone of a name; name another class in spec.dnsClassRefs", class, zone.Status.FQDN)
 }
 
-// expelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are
+// findExpelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are
 // going, or are not for its namespace or view, or are taken. That does not wait for other classes that the zone's
 // owner names.
-func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string, taken []string) []string {
+func findExpelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string, taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
 		former = append(former[:len(former):len(former)], nameOf(ref))
@@ -97,7 +97,7 @@ func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(st
 	return slices.Compact(out)
 }
 
-// sameForZones: nothing changed that classesOf or faultOf looks at.
+// sameForZones reports whether nothing changed on which the classes in force and their faults depend.
 func sameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) && saysOfItself(before) == saysOfItself(after)

@@ -22,7 +22,7 @@ import (
 type facts struct {
 	zone  *v1alpha1.Zone
 	force inForce
-	// frozen: the content of the zone cannot be proven.
+	// frozen says that the content of the zone cannot be proven.
 	frozen bool
 	// classes are what is known of each class in force, in the order of force.classes.
 	classes []classFacts
@@ -39,7 +39,7 @@ type classFacts struct {
 }
 
 // at voids what was confirmed for another place than target, to which the class delivers now, or has begun to be
-// withdrawn. An empty target: it is not known.
+// withdrawn. An empty target is not known.
 func (f classFacts) at(target string) classFacts {
 	moved := target != "" && f.state.Target != target
 	if !f.known || !moved && f.state.Hash != "" {
@@ -51,9 +51,9 @@ func (f classFacts) at(target string) classFacts {
 	return f
 }
 
-// fault is why the class does not confirm the whole of a zone, as a tenant reads it; the zero judgement where it is
-// on its way, or where single RRsets are refused.
-func (f classFacts) fault() judgement {
+// findFault says why the class does not confirm the whole of a zone, as a tenant reads it. The zero judgement: it is on
+// its way, or the provider refuses single RRsets.
+func (f classFacts) findFault() judgement {
 	if f.state.Ready.Status == delivery.False {
 		if f.state.Failed > 0 && !f.failedWhole {
 			return judgement{}
@@ -84,8 +84,8 @@ var (
 	// held is for Records, also of other namespaces: it names no Zone (S1.7).
 	held     = judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, or puts enough back"}
 	settling = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
-	// frozen is for a zone whose content cannot be proven, whatever else is wrong with it. What exactly is damaged may
-	// be a Record of another namespace (S1.7): that is for the log and fsck.
+	// frozen is for a zone whose content cannot be proven, and comes before every other fault. The damage itself may be
+	// in a Record of another namespace (S1.7), so it stands in the log and in what fsck says alone.
 	frozen = judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
 )
@@ -98,7 +98,7 @@ func confirmedBy(all serial.Serial) judgement {
 func judgeZone(f *facts) judgement {
 	zone := f.zone
 	if zone.DeletionTimestamp != nil {
-		return f.withdrawing()
+		return f.findWithdrawFault()
 	}
 	if f.frozen {
 		return frozen
@@ -115,7 +115,7 @@ func judgeZone(f *facts) judgement {
 		return judgement{metav1.ConditionFalse, string(f.force.wrong.Reason), f.force.wrong.Message}
 	}
 	if len(f.classes) == 0 {
-		fault := f.withdrawing()
+		fault := f.findWithdrawFault()
 		switch {
 		case fault.status != "":
 			return fault
@@ -135,10 +135,10 @@ func judgeZone(f *facts) judgement {
 		case of.known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
 			return judgement{} // What is known of the zone is older than what was delivered; its event is on the way.
 		case of.known && state.Ready.Status == delivery.False:
-			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cut(public(of.class, state.Ready.Reason, state.Ready.Message))}
+			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cutMessage(publicFault(of.class, state.Ready.Reason, state.Ready.Message))}
 		case !of.known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
 			if waits = pending; !of.known || state.Error == nil {
-				if fault := of.fault(); fault.status != "" {
+				if fault := of.findFault(); fault.status != "" {
 					return fault
 				}
 			}
@@ -155,10 +155,11 @@ func judgeZone(f *facts) judgement {
 	return settling
 }
 
-// withdrawing is why a zone that is deleted, or for which no class is in force, is not withdrawn from every class.
-func (f *facts) withdrawing() judgement {
+// findWithdrawFault says why a zone that is deleted, or for which no class is in force, is not withdrawn from every
+// class.
+func (f *facts) findWithdrawFault() judgement {
 	for _, of := range f.remains {
-		fault := of.fault()
+		fault := of.findFault()
 		if fault.status == "" {
 			continue
 		}
@@ -192,9 +193,9 @@ func lacking(zone *v1alpha1.Zone) string {
 
 // Reasons of a class's Ready beside those of delivery.
 const (
-	// ReasonServerHealthy: its last health check went well, or a delivery since.
+	// ReasonServerHealthy says that its last health check went well, or a delivery since.
 	ReasonServerHealthy = "ServerHealthy"
-	// ReasonNotProven: nothing is wrong as far as can be seen (delivery.ErrNotProven).
+	// ReasonNotProven says that no fault is known, and no delivery shows that there is none (delivery.ErrNotProven).
 	ReasonNotProven = "NotProven"
 )
 
@@ -204,7 +205,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy, Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
 	switch {
 	case errors.Is(found, delivery.ErrNotProven):
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionUnknown, ReasonNotProven, cut(found.Error())
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionUnknown, ReasonNotProven, cutMessage(found.Error())
 		health.Status, health.Message = v1alpha1.HealthStatusUnknown, ready.Message
 	case found != nil:
 		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; the controller's log has the error"
@@ -217,7 +218,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		} else {
 			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)
 		}
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(reason), cut(message)
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(reason), cutMessage(message)
 		health.Status, health.Message = v1alpha1.HealthStatusUnhealthy, ready.Message
 	}
 	if before := readyOf(of.Status.Conditions); before != nil && before.Status == ready.Status {

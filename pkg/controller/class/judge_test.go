@@ -79,7 +79,7 @@ func TestClassesOf(t *testing.T) {
 		if got := strings.Join(force.classes, " "); got != test.want || reason != test.reason {
 			t.Errorf("view %q, %q: in force %q (%s), want %q (%s)", test.view, test.refs, got, reason, test.want, test.reason)
 		}
-		if got := strings.Join(expelled(zone, force, strings.Fields(test.former), named, nil, taken), " "); got != test.expelled {
+		if got := strings.Join(findExpelled(zone, force, strings.Fields(test.former), named, nil, taken), " "); got != test.expelled {
 			t.Errorf("%q, with deliveries of %q: expelled are %q, want %q", test.refs, test.former, got, test.expelled)
 		}
 	}
@@ -232,11 +232,11 @@ func TestIsPending(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	if got := cut("short"); got != "short" {
+	if got := cutMessage("short"); got != "short" {
 		t.Errorf("%q", got)
 	}
 	for _, unit := range []string{"x", "ä", "€", "😀"} {
-		if got := cut(strings.Repeat(unit, 2000)); len(got) > maxMessage || len(got) < maxMessage-4 || !utf8.ValidString(got) {
+		if got := cutMessage(strings.Repeat(unit, 2000)); len(got) > maxMessage || len(got) < maxMessage-4 || !utf8.ValidString(got) {
 			t.Errorf("%s: %d octets, valid %v", unit, len(got), utf8.ValidString(got))
 		}
 	}

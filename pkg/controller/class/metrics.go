@@ -32,24 +32,24 @@ var gauges = []struct {
 	desc *metrics.Desc
 	of   func(status delivery.ClassStatus, now time.Time) float64
 }{
-	{gauge("zones", "Zones that a class delivers, or withdraws."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Zones) }},
-	{gauge("queue_depth", "Zones of a class that wait for a worker."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Waiting) }},
-	{gauge("working", "Zones of a class that are being worked on."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Working) }},
-	{gauge("failing", "Zones of a class whose last delivery failed."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Failing) }},
-	{gauge("lag_serials", "How many serials the zone of a class that is furthest behind is behind."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Lag) }},
-	{gauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."), func(s delivery.ClassStatus, now time.Time) float64 {
+	{newGauge("zones", "Zones that a class delivers, or withdraws."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Zones) }},
+	{newGauge("queue_depth", "Zones of a class that wait for a worker."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Waiting) }},
+	{newGauge("working", "Zones of a class that are being worked on."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Working) }},
+	{newGauge("failing", "Zones of a class whose last delivery failed."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Failing) }},
+	{newGauge("lag_serials", "How many serials the zone of a class that is furthest behind is behind."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Lag) }},
+	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."), func(s delivery.ClassStatus, now time.Time) float64 {
 		if s.Oldest.IsZero() {
 			return 0
 		}
 		return now.Sub(s.Oldest).Seconds()
 	}},
-	{gauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(len(s.Behind)) }},
-	{gauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."), func(s delivery.ClassStatus, now time.Time) float64 {
+	{newGauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(len(s.Behind)) }},
+	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."), func(s delivery.ClassStatus, now time.Time) float64 {
 		return max(0, s.PausedUntil.Sub(now).Seconds())
 	}},
 }
 
-func gauge(name, help string) *metrics.Desc {
+func newGauge(name, help string) *metrics.Desc {
 	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
 }
 

@@ -26,8 +26,9 @@ type providers struct {
 	secrets Secrets
 }
 
-// provide makes the provider of a class. used are the digests of the Secrets that it was made with, by namespace/name.
-func (p *providers) provide(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
+// makeProvider makes the provider of a class. used are the digests of the Secrets that it was made with, by
+// namespace/name.
+func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.of[kind]
 	if !ok {
@@ -50,7 +51,8 @@ func (p *providers) provide(ctx context.Context, of *v1alpha1.DNSClass, spec *de
 	return used, err
 }
 
-// readSecret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the process.
+// readSecret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the
+// process.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {

@@ -27,9 +27,9 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// public is what a Zone, a Record or an Event, which tenants read, says of a failure of a class: what is about its
+// publicFault is what a Zone, a Record or an Event, which tenants read, says of a failure of a class: what is about its
 // own data in full, of the class what to do.
-func public(class string, reason delivery.Reason, message string) string {
+func publicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + publicMessage(class, reason, message)
 }
 
@@ -57,7 +57,7 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	if _, ofClass := faults[reason]; !ofClass {
 		return class + ": it does not deliver the zone; the status of the Zone says more"
 	}
-	return public(class, reason, "")
+	return publicFault(class, reason, "")
 }
 
 // fingerprint stands for where a class delivers, in a Delivery, which tenants read: equal where that is the same, and
@@ -80,9 +80,9 @@ const (
 	maxZoneMessage = 300
 )
 
-func cut(text string) string { return shorten(text, maxMessage) }
+func cutMessage(text string) string { return shortenText(text, maxMessage) }
 
-func shorten(text string, limit int) string {
+func shortenText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

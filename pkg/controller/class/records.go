@@ -39,8 +39,8 @@ type recordSync struct {
 	mass, wrong *rate.Limiter
 
 	mu sync.Mutex
-	// standings is what Records were told of last, by their zone's UID; untold are the zones of which not all Records
-	// were told.
+	// standings are those that Records were told last, by their zone's UID; untold are the zones of which not all
+	// Records were told.
 	standings map[string]*standing
 	untold    map[string]bool
 	// written are the last writes of Records' Ready of which the informer has not told yet.
@@ -58,14 +58,14 @@ type saying struct {
 // before is the Ready that stands there.
 func (s *saying) before() *metav1.Condition { return readyOf(s.record.Status.Conditions) }
 
-// wrong: it is said to be Ready and is not.
+// wrong reports whether the Record is said to be Ready and is not.
 func (s *saying) wrong() bool {
 	before := s.before()
 	return before != nil && before.Status == metav1.ConditionTrue && s.judgement.status != metav1.ConditionTrue
 }
 
-// answers: it is what the content write of the Record waits for, of which there is one for each. Without a class that
-// write said it already, or the whole zone waited.
+// answers reports whether the content write of the Record waits for it, which is so once for each write. Without a
+// class that write said it already, or the whole zone waited.
 func (s *saying) answers() bool {
 	before := s.before()
 	return before != nil && before.Reason == v1alpha1.ReasonPending && s.judgement.reason == v1alpha1.ReasonDelivered
@@ -110,7 +110,7 @@ func (r *recordSync) findSaying(record *v1alpha1.Record, s *standing) (saying, b
 	if !known {
 		return saying{}, false
 	}
-	stalled := r.stalls.judge(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, record.Status.Conditions, j.condition())
+	stalled := r.stalls.judgeStalled(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, record.Status.Conditions, j.condition())
 	say := saying{record, j, lastError, stalled}
 	before := say.before()
 	if before != nil && before.Status == j.status && before.Reason == j.reason && before.ObservedGeneration == record.Generation &&
@@ -191,7 +191,7 @@ func (r *recordSync) syncRecord(ctx context.Context, namespace, name string) err
 // syncUnadopted says of a Record that no zone has taken in whether it waits for a person. Its Ready is the server's.
 func (r *recordSync) syncUnadopted(ctx context.Context, record *v1alpha1.Record) error {
 	conditions := record.Status.Conditions
-	stalled := r.stalls.judge(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, conditions, firstFalse(conditions, v1alpha1.ConditionAdopted))
+	stalled := r.stalls.judgeStalled(task{recordTask, record.Namespace, record.Name}, &record.ObjectMeta, conditions, firstFalse(conditions, v1alpha1.ConditionAdopted))
 	if sameStall(conditions, stalled) {
 		return nil
 	}
@@ -223,8 +223,8 @@ func (r *recordSync) writeSaying(ctx context.Context, say saying) error {
 	return nil
 }
 
-// isWritten: it is written already, and its own event is on the way; a serial that was confirmed meanwhile is no
-// reason to write once more (S6.7).
+// isWritten reports whether it is written already, and its own event is on the way. A serial that was confirmed
+// meanwhile is no reason to write once more (S6.7).
 func (r *recordSync) isWritten(say saying) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,8 +243,8 @@ func (r *recordSync) noteWritten(say saying) {
 	}
 }
 
-// recordChanged has a Record looked at that could be Ready already, when its zone was delivered before the informer told
-// of it.
+// recordChanged has a Record looked at that could be Ready already, when its zone was delivered before the informer
+// told of it.
 func (r *recordSync) recordChanged(record *v1alpha1.Record, removed bool) {
 	r.mu.Lock()
 	if last, known := r.written[record.UID]; known && (removed || last.from != record.ResourceVersion) {

@@ -20,13 +20,13 @@ type reports struct {
 
 type report struct {
 	state delivery.State
-	// known: there is a state.
+	// known says that there is a state.
 	known bool
-	// observed: the Loop of this process reported it.
+	// observed says that the Loop of this process reported it.
 	observed bool
 	// refused are the RRsets that the provider refused in the last attempt. The map is replaced and never changed.
 	refused map[delivery.RRsetKey]*delivery.Error
-	// failedWhole: the last attempt failed for more than the RRsets that were refused.
+	// failedWhole says that the last attempt failed for more than the RRsets that were refused.
 	failedWhole bool
 }
 

@@ -50,9 +50,9 @@ func (s *stalls) forget(uid types.UID) {
 	delete(s.stood, uid)
 }
 
-// judge decides about the condition Stalled of an object that waits for the reason of the condition waits; nil for
-// none. Its reason has to stand stallAfter, when the object is looked at again.
-func (s *stalls) judge(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
+// judgeStalled decides about the condition Stalled of an object that waits for the reason of the condition waits, nil
+// for none. The reason has to stand stallAfter; until then the object is looked at again at that time.
+func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if waits == nil || waits.Status != metav1.ConditionFalse || !waitsForPerson[waits.Reason] {

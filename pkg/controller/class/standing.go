@@ -19,8 +19,8 @@ import (
 // Record alone (S6.7), so that two standings say whether any Record has to be written (takesBack).
 type standing struct {
 	classes []classStanding
-	// fault is what every Record of the zone is told, whatever the classes have; the zero judgement: nothing. silent:
-	// no Record is told anything.
+	// fault is what every Record of the zone is told, independent of the classes; the zero judgement for nothing. Where
+	// silent is set no Record is told anything.
 	fault  judgement
 	silent bool
 	// confirmed is what a Record is told that every class has.
@@ -28,7 +28,7 @@ type standing struct {
 	// owed are RRsets that a class does not have as they were when it confirmed its serial; nil errors where it is
 	// not known why.
 	owed map[delivery.RRsetKey]*delivery.Error
-	// unlisted: more are owed than are listed.
+	// unlisted says that more are owed than are listed.
 	unlisted bool
 	// held is what a Record is told that the zone took in after settled; the zero judgement where no mass deletion
 	// holds the zone (S7.5).
@@ -88,10 +88,10 @@ func standingOf(f *facts) *standing {
 	switch zone := f.zone; {
 	case zone.DeletionTimestamp != nil:
 		// Its Records are released when it goes. Until then they are told what delays that.
-		fault := f.withdrawing()
+		fault := f.findWithdrawFault()
 		return &standing{fault: fault, silent: fault == judgement{}}
 	case f.force.wrong != nil:
-		return &standing{fault: judgement{metav1.ConditionFalse, string(f.force.wrong.Reason), cut(f.force.wrong.Message)}}
+		return &standing{fault: judgement{metav1.ConditionFalse, string(f.force.wrong.Reason), cutMessage(f.force.wrong.Message)}}
 	case len(f.classes) == 0:
 		return standingWithoutClass(f)
 	}
@@ -102,7 +102,7 @@ func standingOf(f *facts) *standing {
 	var least serial.Serial
 	for i, known := range f.classes {
 		state := &known.state
-		of := classStanding{class: known.class, serial: state.Serial, fault: known.fault()}
+		of := classStanding{class: known.class, serial: state.Serial, fault: known.findFault()}
 		if f.frozen {
 			of.fault = frozen
 		}
@@ -121,7 +121,7 @@ func standingOf(f *facts) *standing {
 	for _, known := range f.classes {
 		for rrset, err := range known.refused {
 			told := *err
-			told.Message = public(known.class, err.Reason, err.Message)
+			told.Message = publicFault(known.class, err.Reason, err.Message)
 			s.owed[rrset] = &told
 		}
 	}
@@ -132,7 +132,7 @@ func standingOf(f *facts) *standing {
 // the classes that had it have it no more (S6.7).
 func standingWithoutClass(f *facts) *standing {
 	zone := f.zone
-	switch fault := f.withdrawing(); {
+	switch fault := f.findWithdrawFault(); {
 	case fault.status != "":
 		return &standing{fault: fault}
 	case len(f.remains) > 0:
@@ -152,7 +152,8 @@ func standingWithoutClass(f *facts) *standing {
 	return s
 }
 
-// judgeRecord decides what the Ready of a Record says, with the error of its own RRset; false where there is nothing to say.
+// judgeRecord decides what the Ready of a Record says, with the error of its own RRset; false where there is nothing
+// to say.
 func judgeRecord(record *v1alpha1.Record, s *standing) (judgement, string, bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {
@@ -184,7 +185,7 @@ func judgeRecord(record *v1alpha1.Record, s *standing) (judgement, string, bool)
 		if key, err := rrsetOf(record); err == nil {
 			failure, owed := s.owed[key]
 			if failure != nil {
-				return judgement{metav1.ConditionFalse, string(failure.Reason), cut(failure.Message)}, cut(failure.Error()), true
+				return judgement{metav1.ConditionFalse, string(failure.Reason), cutMessage(failure.Message)}, cutMessage(failure.Error()), true
 			}
 			if owed {
 				return pending, "", true

@@ -42,9 +42,9 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
-			row.State, row.Message = v1alpha1.ServerAhead, cut(server.Err.Message)
+			row.State, row.Message = v1alpha1.ServerAhead, cutMessage(server.Err.Message)
 		case server.Err != nil:
-			row.State, row.Message = v1alpha1.ServerFailed, cut(server.Err.Message)
+			row.State, row.Message = v1alpha1.ServerFailed, cutMessage(server.Err.Message)
 		case server.Serial == goal:
 			row.State = v1alpha1.ServerCurrent
 		default:
@@ -57,7 +57,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 		if message == "" {
 			message = string(failure.Reason)
 		}
-		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code, Message: cut(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
+		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code, Message: cutMessage(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
 	ready := state.Ready
 	if ready.Status == "" {
@@ -66,7 +66,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 	status.Conditions = slices.Clone(before)
 	set := func(kind string, of delivery.Condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason), Message: cut(publicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
+			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason), Message: cutMessage(publicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
 		})
 	}
 	set(v1alpha1.ConditionReady, ready)
@@ -86,7 +86,7 @@ func textOf(rrsets []delivery.RRsetKey) []string {
 	return text
 }
 
-func parse(text []string) ([]delivery.RRsetKey, error) {
+func parseRRsets(text []string) ([]delivery.RRsetKey, error) {
 	var rrsets []delivery.RRsetKey
 	for _, one := range text {
 		rrset, err := delivery.ParseRRsetKey(one)
@@ -120,7 +120,7 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder, Time: intent.Time.Time,
 			Unlisted: intent.Unlisted || len(intent.RRsets) == 0}
 		var err error
-		if state.Intent.RRsets, err = parse(intent.RRsets); err != nil {
+		if state.Intent.RRsets, err = parseRRsets(intent.RRsets); err != nil {
 			return delivery.State{}, fault("intent.rrsets", err)
 		}
 	}
@@ -130,13 +130,13 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 			return delivery.State{}, fault("former", err)
 		}
 		former := delivery.Former{Zone: zone, From: serial.Serial(one.From), Unlisted: one.Unlisted || len(one.RRsets) == 0}
-		if former.RRsets, err = parse(one.RRsets); err != nil {
+		if former.RRsets, err = parseRRsets(one.RRsets); err != nil {
 			return delivery.State{}, fault("former", err)
 		}
 		state.Former = append(state.Former, former)
 	}
 	var err error
-	if state.Drift, err = parse(status.Drift); err != nil {
+	if state.Drift, err = parseRRsets(status.Drift); err != nil {
 		return delivery.State{}, fault("drift", err)
 	}
 	for _, row := range status.Servers {

@@ -29,9 +29,9 @@ type readyPatch struct {
 	stalled   *metav1.Condition
 }
 
-// marshal makes a patch of it with the further fields of the status. A judgement that says nothing leaves Ready as it
+// encode makes a patch of it with the further fields of the status. A judgement that says nothing leaves Ready as it
 // is.
-func (p *readyPatch) marshal(fields map[string]any) ([]byte, error) {
+func (p *readyPatch) encode(fields map[string]any) ([]byte, error) {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.status != "" {
 		ready := p.judgement.condition()
@@ -46,17 +46,17 @@ func (p *readyPatch) marshal(fields map[string]any) ([]byte, error) {
 }
 
 func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
-	patch, err := p.marshal(map[string]any{})
+	patch, err := p.encode(map[string]any{})
 	if err != nil {
 		return err
 	}
 	_, err = w.client.Zones(p.of.Namespace).Patch(ctx, p.of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
-	return gone(err)
+	return ignoreGone(err)
 }
 
 // writeRecord writes the Ready of a Record with the error of its own RRset.
 func (w statusWriter) writeRecord(ctx context.Context, p readyPatch, lastError string) error {
-	patch, err := p.marshal(map[string]any{"lastDeliveryError": lastError})
+	patch, err := p.encode(map[string]any{"lastDeliveryError": lastError})
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (w statusWriter) writeUnadopted(ctx context.Context, record *v1alpha1.Recor
 
 func (w statusWriter) patchRecord(ctx context.Context, of metav1.ObjectMeta, patch []byte) error {
 	_, err := w.client.Records(of.Namespace).Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
-	return gone(err)
+	return ignoreGone(err)
 }
 
 func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition, health v1alpha1.ClassHealth) error {
@@ -89,7 +89,7 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 		return err
 	}
 	_, err = w.client.DNSClasses().Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
-	return gone(err)
+	return ignoreGone(err)
 }
 
 // stallPatch is the part of a patch of conditions that says stalled, or removes what says otherwise.

@@ -90,7 +90,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	if err != nil {
 		return delivery.State{}, err
 	}
-	s.remember(key, one)
+	s.rememberDelivery(key, one)
 	return stateOf(one)
 }
 
@@ -113,19 +113,19 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	deliveries := s.client.Deliveries(zone.Namespace)
 	begun := !state.Zone.IsZero()
 	if begun && !known.finalizer || state.Version == "" {
-		lock := s.lock(key.UID)
+		lock := s.lockZone(key.UID)
 		defer lock.Unlock()
 	}
 	if begun && !known.finalizer {
-		if err := s.hold(ctx, zone, key.Class); err != nil {
+		if err := s.addFinalizers(ctx, zone, key.Class); err != nil {
 			return "", err
 		}
 		if state.Version != "" {
 			held, err := deliveries.Patch(ctx, one.Name, patchType, finalizerPatch(true, "", state.Version), metav1.PatchOptions{FieldManager: FieldManager})
 			if err != nil {
-				return "", conflict(err)
+				return "", asConflict(err)
 			}
-			s.remember(key, held)
+			s.rememberDelivery(key, held)
 			one.ResourceVersion = held.ResourceVersion
 		}
 	}
@@ -137,16 +137,16 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		}
 		made, err := deliveries.Create(ctx, fresh, metav1.CreateOptions{FieldManager: FieldManager})
 		if err != nil {
-			return "", conflict(err)
+			return "", asConflict(err)
 		}
-		s.remember(key, made)
+		s.rememberDelivery(key, made)
 		one.ResourceVersion = made.ResourceVersion
 	}
 	written, err := deliveries.UpdateStatus(ctx, one, metav1.UpdateOptions{FieldManager: FieldManager})
 	if err != nil {
-		return "", conflict(err)
+		return "", asConflict(err)
 	}
-	s.remember(key, written)
+	s.rememberDelivery(key, written)
 	return written.ResourceVersion, nil
 }
 
@@ -173,11 +173,11 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 
 // removeUnheld removes a Delivery that holds nothing.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
-	return gone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
+	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
 }
 
-// hold puts the finalizers on Zone and class.
-func (s *store) hold(ctx context.Context, zone *v1alpha1.Zone, name string) error {
+// addFinalizers puts the finalizers on Zone and class.
+func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
 	options := metav1.PatchOptions{FieldManager: FieldManager}
 	// The informer may say that a finalizer is there which was taken away a moment ago: it is put there each time,
 	// which writes nothing where it is.
@@ -196,31 +196,31 @@ func (s *store) hold(ctx context.Context, zone *v1alpha1.Zone, name string) erro
 
 // releaseZone takes the finalizer from a Zone of which nothing is delivered.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
-	lock := s.lock(string(zone.UID))
+	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
 	if zone.DeletionTimestamp != nil && !slices.Contains(zone.Finalizers, v1alpha1.FinalizerDelivery) {
 		return nil // none can be put there any more
 	}
-	held, err := s.held(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name, func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
+	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name, func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
 	if held || err != nil {
 		return err
 	}
 	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""), metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
-	return gone(err)
+	return ignoreGone(err)
 }
 
 // releaseClass takes the finalizer from a class that is going and delivers nothing any more.
 func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
-	held, err := s.held(ctx, metav1.NamespaceAll, v1alpha1.FieldDeliveryClassRefName, of.Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
+	held, err := s.anyHeld(ctx, metav1.NamespaceAll, v1alpha1.FieldDeliveryClassRefName, of.Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
 	if held || err != nil {
 		return err
 	}
 	_, err = s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(false, string(of.UID), ""), metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
-	return gone(err)
+	return ignoreGone(err)
 }
 
-// held asks the server whether a Delivery that holds something is left.
-func (s *store) held(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
+// anyHeld asks the server whether a Delivery that holds something is left.
+func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field, value).String()})
 	if err != nil {
 		return false, err
@@ -258,7 +258,7 @@ func finalizerPatch(add bool, uid, version string) []byte {
 	return patch
 }
 
-func (s *store) lock(uid string) *sync.Mutex {
+func (s *store) lockZone(uid string) *sync.Mutex {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(uid))
 	lock := &s.holding[sum.Sum32()%uint32(len(s.holding))]
@@ -266,28 +266,28 @@ func (s *store) lock(uid string) *sync.Mutex {
 	return lock
 }
 
-func (s *store) remember(key delivery.Key, one *v1alpha1.Delivery) {
+func (s *store) rememberDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].said}
 }
 
-func (s *store) forget(which func(delivery.Key) bool) {
+func (s *store) forgetDeliveries(which func(delivery.Key) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.seen, func(key delivery.Key, _ seen) bool { return which(key) })
 }
 
-// conflict says in the Loop's words that somebody else was there.
-func conflict(err error) error {
+// asConflict says in the Loop's words that another worker wrote first.
+func asConflict(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", delivery.ErrConflict, err)
 	}
 	return err
 }
 
-// gone: what is not there any more, or is another one, needs nothing.
-func gone(err error) error {
+// ignoreGone takes an object that is gone, or was made anew, for written: it needs nothing.
+func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

@@ -132,7 +132,7 @@ func (z *zoneSync) tellLoop(zone *v1alpha1.Zone, force inForce, taken []string, 
 	}
 	slices.Sort(desired.Former)
 	of, _ := z.index.labelsOf(zone.Namespace)
-	desired.Expelled = expelled(zone, force, desired.Former, z.index.classByName, of, taken)
+	desired.Expelled = findExpelled(zone, force, desired.Former, z.index.classByName, of, taken)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	before, told := z.told[uid]
@@ -147,8 +147,8 @@ func (z *zoneSync) tellLoop(zone *v1alpha1.Zone, force inForce, taken []string, 
 	z.loop.SetZone(desired)
 }
 
-// holdNames tells the Loop which names a Delivery has, if its Zone is there: one whose Zone is gone keeps no name. Of two
-// the earlier has a name, as primaries see it (transferclass).
+// holdNames tells the Loop which names a Delivery has, if its Zone is there: one whose Zone is gone keeps no name. Of
+// two the earlier has a name, as primaries see it (transferclass).
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := stateOf(one); err == nil {
 		z.loop.Hold(keyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
@@ -170,7 +170,7 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 	}
 	ours := func(key delivery.Key) bool { return key.UID == uid }
 	z.reports.forget(ours)
-	z.store.forget(ours)
+	z.store.forgetDeliveries(ours)
 	z.stalls.forget(types.UID(uid))
 	z.records.forgetZone(uid)
 	z.mu.Lock()
@@ -194,13 +194,13 @@ func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
 		z.mu.Lock()
 		ahead = passSecondary(f, &j, z.asked[zone.UID])
 		z.mu.Unlock()
-		j.message = shorten(j.message, maxZoneMessage)
+		j.message = shortenText(j.message, maxZoneMessage)
 	}
 	waits := j.condition()
 	if j.status == "" || j.reason == v1alpha1.ReasonNotDelegatedOrServable {
 		waits = firstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}
-	stalled := z.stalls.judge(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
+	stalled := z.stalls.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
 	if ahead.serial == 0 && (z.isWritten(zone.UID, now) || saysAlready(zone, j, stalled)) {
 		return nil
@@ -213,7 +213,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
 	if err != nil {
 		return err
 	}
-	z.frozen.announce(z.events, zone, readyOf(zone.Status.Conditions), j)
+	z.frozen.announceChange(z.events, zone, readyOf(zone.Status.Conditions), j)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.written[zone.UID] = now
@@ -223,7 +223,8 @@ func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
 	return nil
 }
 
-// isWritten: the last write was made from the object that the informer has, so its own event is still on the way.
+// isWritten reports whether the last write was made from the object that the informer has, so that its own event is
+// still on the way.
 func (z *zoneSync) isWritten(uid types.UID, now written) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
