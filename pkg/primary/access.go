@@ -34,11 +34,11 @@ func Rules(prefixes []netip.Prefix, keys []Key) []Rule {
 type Target struct {
 	Addr netip.AddrPort
 	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
-	// NoCatalog: it follows none, and is not told of it.
+	// NoCatalog says that it does not follow the catalog, and is not told of it.
 	NoCatalog bool
 }
 
-// access is the compiled form of the rules. No rules allow nobody.
+// access is the compiled form of the rules. Without a rule no peer is allowed.
 type access []Rule
 
 func newAccess(rules []Rule, keys keyring) (access, error) {
@@ -52,7 +52,7 @@ func newAccess(rules []Rule, keys keyring) (access, error) {
 			}
 		}
 		if r.Key == "" && len(r.Prefixes) == 0 {
-			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; a rule without both would allow everybody: name prefixes, a key or both", i))
+			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; a rule without both would allow every source: name prefixes, a key or both", i))
 		}
 		for j, p := range r.Prefixes {
 			if !p.IsValid() {
@@ -91,15 +91,15 @@ func (a access) allows(from netip.Addr, key *signingKey) bool {
 type standing int
 
 const (
-	// outsider: no key could get it allowed. It is answered, from a small budget of its own.
+	// An outsider is a source that no key could get allowed. It is answered, from a small budget of its own.
 	outsider standing = iota
-	// unproven: a key could, so it is a peer once it has signed with one.
+	// An unproven source is a peer once it has signed with a key.
 	unproven
-	// peer: its address alone gets it allowed.
+	// A peer is allowed by its address alone.
 	peer
 )
 
-func (a access) standing(from netip.Addr) standing {
+func (a access) standingOf(from netip.Addr) standing {
 	is := outsider
 	for _, r := range a {
 		switch {

@@ -25,41 +25,41 @@ func newResponder(of *classes, clock func() time.Time) *responder {
 	return &responder{replier{clock, newCookies()}, of}
 }
 
-// respond decides in an order that lets nobody learn a zone's name: form, signature,
+// answerMessage decides in an order that keeps zones' names from sources that are not allowed: form, signature,
 // opcode, version, access, and only then the zone.
-func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
+func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
 	case unwanted:
 		return answer{}
 	case malformed:
-		return answer{msg: bare(req, rcodeFormErr), refusal: "malformed"}
+		return answer{msg: headerOnly(req, rcodeFormErr), refusal: "malformed"}
 	}
 	roster := r.classes.roster.Load()
 	var key *signingKey
 	if req.signature != nil {
-		v := roster.keys.verify(msg, req.signature, nil, r.clock())
+		v := roster.keys.verifySignature(msg, req.signature, nil, r.clock())
 		switch {
 		case v.malformed:
-			return answer{msg: bare(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
+			return answer{msg: headerOnly(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
 		case v.err != 0:
-			return answer{msg: r.refuseSignature(req, v, len(msg)), zone: req.qname, refusal: tsigErrors[v.err]}
+			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsigErrors[v.err]}
 		}
 		key = v.key
 	}
 	reply := func(rcode uint16, why string) answer {
-		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
+		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
 	}
 	switch {
 	case req.opcode == opcodeNotify:
-		return reply(rcodeRefused, "NOTIFY") // nobody above a primary has news for it
+		return reply(rcodeRefused, "NOTIFY") // a primary is no secondary
 	case req.opcode != opcodeQuery:
 		return reply(rcodeNotImp, "opcode")
 	case req.hasOPT && req.optVersion != 0:
 		return reply(rcodeBadVers, "EDNS version")
 	case req.qclass != classIN:
 		return reply(rcodeRefused, "class")
-	case metaType(req.qtype):
+	case isMetaType(req.qtype):
 		return reply(rcodeRefused, "type")
 	}
 	open := roster.classesFor(from, key)
@@ -69,16 +69,16 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
-	a := r.serve(req, key, open, from, overTCP, reply)
+	a := r.answerPeer(req, key, open, from, overTCP, reply)
 	a.admitted = true
 	return a
 }
 
-// serve answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it would
-// make answers longer than questions.
-func (r *responder) serve(req request, key *signingKey, open []*Class, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
+// answerPeer answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it
+// would make answers longer than questions.
+func (r *responder) answerPeer(req request, key *signingKey, open []*Class, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
 	req.from, req.answerCookie = from, req.cookie != nil
-	req.proven = overTCP || key != nil || r.cookies.proves(req.cookie, from, r.clock())
+	req.proven = overTCP || key != nil || r.cookies.provesSource(req.cookie, from, r.clock())
 	if req.qtype == typeAXFR && !overTCP {
 		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
 	}
@@ -86,25 +86,25 @@ func (r *responder) serve(req request, key *signingKey, open []*Class, from neti
 		return reply(rcodeFormErr, "IXFR without a serial")
 	}
 	if req.qtype != typeAXFR && req.qtype != typeIXFR {
-		return r.lookup(req, key, open, overTCP)
+		return r.answerQuestion(req, key, open, overTCP)
 	}
-	zone, ok := r.find(open, req.qname)
+	zone, ok := r.findZone(open, req.qname)
 	if !ok {
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
 	if req.qtype == typeAXFR {
-		return answer{transfer: &transfer{zone: zone, request: req.kept(), key: key}}
+		return answer{transfer: &transfer{zone: zone, request: req.copyForTransfer(), key: key}}
 	}
 	switch serial.Serial(req.serial).Compare(zone.Serial()) {
 	case serial.Equal, serial.After:
-		return r.soa(req, key, zone, overTCP)
+		return r.replySOA(req, key, zone, overTCP)
 	}
 	// A serial that cannot be compared is one that is behind.
-	return r.incremental(req, key, zone, overTCP)
+	return r.answerDifference(req, key, zone, overTCP)
 }
 
-// metaType: no record has the type, and no question that is answered here.
-func metaType(t uint16) bool {
+// isMetaType reports whether no record, and no question that is answered here, has the type.
+func isMetaType(t uint16) bool {
 	switch t {
 	case 0, typeOPT, typeTKEY, typeTSIG, typeMAILB, typeMAILA:
 		return true
@@ -112,31 +112,31 @@ func metaType(t uint16) bool {
 	return false
 }
 
-// find is the zone of that name in the first class that has it.
-func (r *responder) find(open []*Class, fqdn name.Name) (*zoneview.Snapshot, bool) {
+// findZone is the zone of that name in the first class that has it.
+func (r *responder) findZone(open []*Class, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	for _, class := range open {
-		if s, ok := class.find(fqdn); ok {
+		if s, ok := class.findZone(fqdn); ok {
 			return s, true
 		}
 	}
 	return nil, false
 }
 
-// lookup answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
-func (r *responder) lookup(req request, key *signingKey, open []*Class, overTCP bool) answer {
+// answerQuestion answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+func (r *responder) answerQuestion(req request, key *signingKey, open []*Class, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
-		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
+		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
 	// The question is read already; its name stands in it uncompressed.
 	q, ok := readName(req.question[:len(req.question)-4], true)
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
 	}
-	zone, ok := r.enclosing(open, q, rdata.Type(req.qtype))
+	zone, ok := r.findEnclosing(open, q, rdata.Type(req.qtype))
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
 	}
-	res, fault := resolve(zone, q, rdata.Type(req.qtype), !overTCP)
+	res, fault := resolveQuestion(zone, q, rdata.Type(req.qtype), !overTCP)
 	if fault != nil {
 		return fail(rcodeServFail, "", fault)
 	}
@@ -146,27 +146,27 @@ func (r *responder) lookup(req request, key *signingKey, open []*Class, overTCP 
 	if res.authoritative {
 		flags = flagAA
 	}
-	m.begin(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
+	m.beginMessage(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
 	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) && m.addSets(res.additional[:res.glue], sectionAdditional)
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {
-		// Half an RRset would be taken for the whole. Who gets TC asks again over TCP, where all of it fits but an
-		// answer of more than 64 KiB.
-		m.begin(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
+		// Half an RRset would be taken for the whole. A resolver that gets TC asks again over TCP, where all of it
+		// fits but an answer of more than 64 KiB.
+		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
 			return fail(rcodeServFail, "", errTooLarge)
 		}
 	}
-	return answer{msg: r.seal(m, req, key, res.rcode), zone: zone.FQDN()}
+	return answer{msg: r.finishReply(m, req, key, res.rcode), zone: zone.FQDN()}
 }
 
-// enclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is the
-// parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
-func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
+// findEnclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is
+// the parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
+func (r *responder) findEnclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {
-		zone, found := r.find(open, at)
+		zone, found := r.findZone(open, at)
 		if !found {
 			continue
 		}
@@ -179,25 +179,25 @@ func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zonevi
 	return own, own != nil
 }
 
-// incremental answers an IXFR from a peer that is behind: by the difference where there is one, over TCP else by the
-// whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4).
-func (r *responder) incremental(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+// answerDifference answers an IXFR from a peer that is behind: by the difference where there is one, over TCP else by
+// the whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4).
+func (r *responder) answerDifference(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	records, ok := []content.Packed(nil), false
-	if d, err := r.classes.difference(zone, serial.Serial(req.serial)); err == nil { // else the journal does not reach back
+	if d, err := r.classes.findDifference(zone, serial.Serial(req.serial)); err == nil { // else the journal does not reach back
 		records, ok = packDifference(zone, d)
 	}
 	if overTCP {
-		return answer{transfer: &transfer{zone: zone, request: req.kept(), key: key, records: records}}
+		return answer{transfer: &transfer{zone: zone, request: req.copyForTransfer(), key: key, records: records}}
 	}
 	if !ok {
-		return r.soa(req, key, zone, overTCP)
+		return r.replySOA(req, key, zone, overTCP)
 	}
 	m := newSmallMessage()
-	m.begin(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
+	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
 	for _, record := range records {
-		if fits, err := m.add(record.Owner, record.Type, record.TTL, record.Rdata[0]); err != nil || !fits {
-			return r.soa(req, key, zone, overTCP)
+		if fits, err := m.addAnswer(record.Owner, record.Type, record.TTL, record.Rdata[0]); err != nil || !fits {
+			return r.replySOA(req, key, zone, overTCP)
 		}
 	}
-	return answer{msg: r.seal(m, req, key, rcodeSuccess), difference: true}
+	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), difference: true}
 }

@@ -74,7 +74,7 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 			tcp  bool
 			want int
 		}{{false, test.udp}, {true, test.tcp}} {
-			a := r.respond(pack(t, test.msg), loopback, over.tcp)
+			a := r.answerMessage(pack(t, test.msg), loopback, over.tcp)
 			if over.want == transfer {
 				if a.transfer == nil {
 					t.Errorf("%s, TCP: no transfer", test.what)
@@ -139,7 +139,7 @@ func TestRespond_outsiderLearnsNothing(t *testing.T) {
 						if withKey {
 							wire, _ = signed(t, m, stranger, r.clock())
 						}
-						a := r.respond(wire, outside, overTCP)
+						a := r.answerMessage(wire, outside, overTCP)
 						if a.transfer != nil {
 							t.Fatalf("%s: a transfer", what)
 						}
@@ -192,7 +192,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
 		r.classes.roster.Load().classes[0].views = c.views
-		m := unpack(t, r.respond(pack(t, query(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
+		m := unpack(t, r.answerMessage(pack(t, query(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
 		var got uint32
 		if len(m.Answer) == 1 {
 			got = m.Answer[0].(*mdns.SOA).Serial
@@ -213,17 +213,17 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	h.Contact = strings.Repeat("n", 60) + "." + label + strings.Repeat("p", 60) + ".example."
 	set := served(replaceHeader(s, h))
 	r := testResponder(t, set, Rules(local, nil))
-	m := unpack(t, r.respond(pack(t, query(fqdn, mdns.TypeSOA)), loopback, false).msg)
+	m := unpack(t, r.answerMessage(pack(t, query(fqdn, mdns.TypeSOA)), loopback, false).msg)
 	if !m.Truncated || len(m.Answer) != 0 {
 		t.Errorf("512 octets: %v", m)
 	}
-	proof := unpack(t, r.respond(pack(t, withCookie(fqdn, mdns.TypeSOA, clientCookie)), loopback, false).msg)
+	proof := unpack(t, r.answerMessage(pack(t, withCookie(fqdn, mdns.TypeSOA, clientCookie)), loopback, false).msg)
 	big := withCookie(fqdn, mdns.TypeSOA, cookieIn(proof))
 	for _, over := range []struct {
 		wire []byte
 		tcp  bool
 	}{{pack(t, big), false}, {pack(t, query(fqdn, mdns.TypeSOA)), true}} {
-		if m := unpack(t, r.respond(over.wire, loopback, over.tcp).msg); m.Truncated || len(m.Answer) != 1 {
+		if m := unpack(t, r.answerMessage(over.wire, loopback, over.tcp).msg); m.Truncated || len(m.Answer) != 1 {
 			t.Errorf("TCP %v: %v", over.tcp, m)
 		}
 	}
@@ -265,7 +265,7 @@ func TestRespond_malformed(t *testing.T) {
 	}
 	for what, wire := range tests {
 		start := time.Now()
-		a := r.respond(wire, loopback, true)
+		a := r.answerMessage(wire, loopback, true)
 		if took := time.Since(start); took > 50*time.Millisecond {
 			t.Errorf("%s: %s", what, took)
 		}
@@ -276,7 +276,7 @@ func TestRespond_malformed(t *testing.T) {
 	for what, wire := range map[string][]byte{
 		"nothing": {}, "half a header": {1, 2, 3}, "a response": append(append([]byte{1, 2, 0x80, 0}, head(1, 0, 0, 0)[4:]...), question...),
 	} {
-		if a := r.respond(wire, loopback, false); a.msg != nil || a.transfer != nil {
+		if a := r.answerMessage(wire, loopback, false); a.msg != nil || a.transfer != nil {
 			t.Errorf("%s: answered with %x", what, a.msg)
 		}
 	}
@@ -295,7 +295,7 @@ func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
 	wire = append(wire, 0, byte(len(algorithm)+16))
 	wire = append(wire, algorithm...)
 	wire = withArcount(append(wire, make([]byte, 16)...), 1)
-	a := r.respond(wire, outside, false)
+	a := r.answerMessage(wire, outside, false)
 	if m := unpack(t, a.msg); m.Rcode != mdns.RcodeNotAuth || len(a.msg) > len(wire) {
 		t.Errorf("%d octets for %d: %v", len(a.msg), len(wire), m)
 	}
@@ -331,7 +331,7 @@ func FuzzRespond(f *testing.F) {
 		}
 		before := bytes.Clone(wire)
 		for _, from := range []netip.Addr{loopback, outside} {
-			a := r.respond(wire, from, overTCP)
+			a := r.answerMessage(wire, from, overTCP)
 			if !bytes.Equal(before, wire) {
 				t.Fatal("the request was written to")
 			}
@@ -357,7 +357,7 @@ func FuzzRespond(f *testing.F) {
 			if from == outside && a.transfer.key == nil {
 				t.Error("transfer to an outsider")
 			}
-			if _, err := a.transfer.run(newMessage(), r.clock, func([]byte) error { return nil }); err != nil {
+			if _, err := a.transfer.sendTransfer(newMessage(), r.clock, func([]byte) error { return nil }); err != nil {
 				t.Error(err)
 			}
 		}
@@ -369,7 +369,7 @@ func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {
 		for _, qtype := range []uint16{mdns.TypeA, mdns.TypeSOA, mdns.TypeDS, mdns.TypeANY} {
-			if m := unpack(t, r.respond(pack(t, query(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
+			if m := unpack(t, r.answerMessage(pack(t, query(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
 				t.Errorf("%s %s: %v, want REFUSED", qname, mdns.TypeToString[qtype], m)
 			}
 		}

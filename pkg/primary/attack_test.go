@@ -41,12 +41,13 @@ func cookieIn(m *mdns.Msg) string {
 
 const clientCookie = "0102030405060708"
 
-// RFC 7873: who asks with a cookie gets ours, and it proves the source it was made for, for an hour, and no other.
+// RFC 7873: a client that asks with a cookie gets ours, and it proves the source it was made for, for an hour, and no
+// other.
 func TestCookie_provesItsSourceAlone(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	now := time.Unix(1700000000, 0)
 	r.clock = func() time.Time { return now }
-	whole := cookieIn(unpack(t, r.respond(pack(t, withCookie("example.org.", mdns.TypeSOA, clientCookie)), loopback, false).msg))
+	whole := cookieIn(unpack(t, r.answerMessage(pack(t, withCookie("example.org.", mdns.TypeSOA, clientCookie)), loopback, false).msg))
 	if len(whole) != 2*(clientCookieLen+serverCookieLen) || !strings.HasPrefix(whole, clientCookie) {
 		t.Fatalf("cookie %q", whole)
 	}
@@ -75,11 +76,11 @@ func TestCookie_provesItsSourceAlone(t *testing.T) {
 		{"the client's part", cookie[:clientCookieLen], loopback, now, false},
 		{"none", nil, loopback, now, false},
 	} {
-		if got := r.cookies.proves(test.cookie, test.from, test.at); got != test.want {
+		if got := r.cookies.provesSource(test.cookie, test.from, test.at); got != test.want {
 			t.Errorf("%s: %v", test.what, got)
 		}
 	}
-	if newCookies().proves(cookie, loopback, now) {
+	if newCookies().provesSource(cookie, loopback, now) {
 		t.Error("a cookie of one process is taken by another")
 	}
 }
@@ -88,14 +89,14 @@ func TestCookie_provesItsSourceAlone(t *testing.T) {
 func TestCookie_malformed(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, cookie := range []string{"01", clientCookie + "00", clientCookie + "00000000000000", strings.Repeat("00", 41)} {
-		m := unpack(t, r.respond(pack(t, withCookie("example.org.", mdns.TypeSOA, cookie)), loopback, false).msg)
+		m := unpack(t, r.answerMessage(pack(t, withCookie("example.org.", mdns.TypeSOA, cookie)), loopback, false).msg)
 		if m.Rcode != mdns.RcodeFormatError {
 			t.Errorf("cookie of %d octets: %s", len(cookie)/2, mdns.RcodeToString[m.Rcode])
 		}
 	}
 	wire := pack(t, withCookie("example.org.", mdns.TypeSOA, clientCookie))
 	wire[len(wire)-clientCookieLen-1]++ // the option's length
-	if m := unpack(t, r.respond(wire, loopback, false).msg); m.Rcode != mdns.RcodeFormatError {
+	if m := unpack(t, r.answerMessage(wire, loopback, false).msg); m.Rcode != mdns.RcodeFormatError {
 		t.Errorf("an option past its end: %v", m)
 	}
 }
@@ -118,11 +119,11 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 					q.Ns = ixfr(qname, 3).Ns
 				}
 				wire := pack(t, q)
-				a := r.respond(wire, outside, false)
+				a := r.answerMessage(wire, outside, false)
 				if len(a.msg) > len(wire) || cookieIn(unpack(t, a.msg)) != "" {
 					t.Errorf("%s %s to an outsider: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
 				}
-				a = r.respond(wire, loopback, false)
+				a = r.answerMessage(wire, loopback, false)
 				if len(a.msg) > unprovenLimit {
 					t.Errorf("%s %s to a source that nothing proves: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
 				}
@@ -132,26 +133,26 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	}
 	t.Logf("at most %.1f octets for one", worst)
 
-	any := unpack(t, r.respond(pack(t, query("any.example.org.", mdns.TypeANY)), loopback, false).msg)
+	any := unpack(t, r.answerMessage(pack(t, query("any.example.org.", mdns.TypeANY)), loopback, false).msg)
 	if any.Truncated || len(any.Answer) != 1 || any.Answer[0].Header().Rrtype != mdns.TypeTXT {
 		t.Errorf("ANY over UDP: %v", any)
 	}
-	if any = unpack(t, r.respond(pack(t, query("any.example.org.", mdns.TypeANY)), loopback, true).msg); len(any.Answer) != 32 {
+	if any = unpack(t, r.answerMessage(pack(t, query("any.example.org.", mdns.TypeANY)), loopback, true).msg); len(any.Answer) != 32 {
 		t.Errorf("ANY over TCP: %d records, want all 32", len(any.Answer))
 	}
 
 	// With the cookie that came back the same question is answered as far as UDP goes.
-	first := unpack(t, r.respond(pack(t, withCookie("any.example.org.", mdns.TypeA, clientCookie)), loopback, false).msg)
+	first := unpack(t, r.answerMessage(pack(t, withCookie("any.example.org.", mdns.TypeA, clientCookie)), loopback, false).msg)
 	if !first.Truncated || len(first.Answer) > 0 {
 		t.Errorf("30 addresses fit 512 octets: %v", first)
 	}
-	wire := r.respond(pack(t, withCookie("any.example.org.", mdns.TypeA, cookieIn(first))), loopback, false).msg
+	wire := r.answerMessage(pack(t, withCookie("any.example.org.", mdns.TypeA, cookieIn(first))), loopback, false).msg
 	if m := unpack(t, wire); m.Truncated || len(m.Answer) != 30 || len(wire) > udpLimit {
 		t.Errorf("with a cookie: %d octets, %v", len(wire), m)
 	}
 }
 
-// Attacks 32, 34 and 36: who replays or forges NOTIFY and UPDATE changes nothing and gets no more back than was sent.
+// Attacks 32, 34 and 36: a replayed or forged NOTIFY or UPDATE changes nothing and gets no more back than was sent.
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	k := testKey(t, "transfer.example.", HMACSHA256)
 	set := served(snapshot(t, "u", "", "example.org.", 7))
@@ -172,12 +173,12 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 		replayed, _ := signed(t, test.msg.Copy(), k, now)
 		for range 3 {
 			for _, from := range []netip.Addr{loopback, outside} {
-				a := r.respond(plain, from, false)
+				a := r.answerMessage(plain, from, false)
 				if m := unpack(t, a.msg); m.Rcode != test.want || len(a.msg) > len(plain) {
 					t.Errorf("%s: %d octets for %d, %v", what, len(a.msg), len(plain), m)
 				}
 			}
-			if m := unpack(t, r.respond(replayed, loopback, false).msg); m.Rcode != test.want {
+			if m := unpack(t, r.answerMessage(replayed, loopback, false).msg); m.Rcode != test.want {
 				t.Errorf("signed %s: %v", what, m)
 			}
 		}
@@ -193,7 +194,7 @@ func TestBadVersion_saysOurs(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	q := withCookie("example.org.", mdns.TypeSOA, clientCookie)
 	q.IsEdns0().SetVersion(7)
-	a := r.respond(pack(t, q), loopback, false)
+	a := r.answerMessage(pack(t, q), loopback, false)
 	m := unpack(t, a.msg)
 	if m.Rcode != mdns.RcodeBadVers || m.IsEdns0().Version() != 0 || len(m.Answer) != 0 || a.extended<<4|uint16(a.msg[3]&0xF) != rcodeBadVers {
 		t.Errorf("%v, extended %d", m, a.extended)

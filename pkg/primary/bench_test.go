@@ -72,8 +72,8 @@ func BenchmarkAXFR(b *testing.B) {
 	b.SetBytes(int64(octets))
 	for b.Loop() {
 		begin, cpu := time.Now(), spent(b)
-		a := r.respond(wire, loopback, true)
-		if _, err := a.transfer.run(m, r.clock, func(framed []byte) error { _, err := conn.Write(framed); return err }); err != nil {
+		a := r.answerMessage(wire, loopback, true)
+		if _, err := a.transfer.sendTransfer(m, r.clock, func(framed []byte) error { _, err := conn.Write(framed); return err }); err != nil {
 			b.Fatal(err)
 		}
 		packed += time.Since(begin)

@@ -32,9 +32,9 @@ func clientOf(a netip.Addr) netip.Addr {
 	return a
 }
 
-// take reports whether there was room, and takes it. When there was none, freed is closed
+// takePlace reports whether there was room, and takes it. When there was none, freed is closed
 // at the next give.
-func (b *budget) take(from netip.Addr) (ok bool, freed <-chan struct{}) {
+func (b *budget) takePlace(from netip.Addr) (ok bool, freed <-chan struct{}) {
 	c := clientOf(from)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,13 +46,13 @@ func (b *budget) take(from netip.Addr) (ok bool, freed <-chan struct{}) {
 	return true, nil
 }
 
-// wait takes as soon as there is room, or reports false when ctx ends first.
-func (b *budget) wait(ctx context.Context, from netip.Addr) bool {
-	return await(ctx, func() (bool, <-chan struct{}) { return b.take(from) })
+// waitForPlace takes as soon as there is room, or reports false when ctx ends first.
+func (b *budget) waitForPlace(ctx context.Context, from netip.Addr) bool {
+	return takeWhenFreed(ctx, func() (bool, <-chan struct{}) { return b.takePlace(from) })
 }
 
-// await calls take until it has taken, each time when freed is closed, or reports false when ctx ends first.
-func await(ctx context.Context, take func() (ok bool, freed <-chan struct{})) bool {
+// takeWhenFreed calls take until it has taken, each time when freed is closed, or reports false when ctx ends first.
+func takeWhenFreed(ctx context.Context, take func() (ok bool, freed <-chan struct{})) bool {
 	for {
 		ok, freed := take()
 		if ok {
@@ -66,7 +66,7 @@ func await(ctx context.Context, take func() (ok bool, freed <-chan struct{})) bo
 	}
 }
 
-func (b *budget) give(from netip.Addr) {
+func (b *budget) givePlace(from netip.Addr) {
 	c := clientOf(from)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -59,33 +59,33 @@ func memberRow(uid string, zone name.Name) name.Rel {
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
-// add and remove take note of a change, on nil of none.
-func (c *catalog) add(uid string, zone name.Name) {
+// addMember and remove take note of a change, on nil of none.
+func (c *catalog) addMember(uid string, zone name.Name) {
 	if c != nil {
 		c.due[memberRow(uid, zone)] = zone
 	}
 }
 
-func (c *catalog) remove(uid string, zone name.Name) {
+func (c *catalog) removeMember(uid string, zone name.Name) {
 	if c != nil {
 		c.due[memberRow(uid, zone)] = name.Name{}
 	}
 }
 
-// header is what RFC 9432 §4.1 asks for: an SOA, and an NS that nobody is meant to follow.
-func (c *catalog) header() content.Header {
+// makeHeader makes what RFC 9432 §4.1 asks for: an SOA, and an NS that no resolver is meant to follow.
+func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
 		PrimaryNameServer: "invalid.", Contact: "invalid.", NameServers: []content.NameServer{{Name: "invalid."}},
 	}
 }
 
-func pointer(row name.Rel, zone name.Name) content.Row {
+func memberPointer(row name.Rel, zone name.Name) content.Row {
 	return content.Row{Owner: row, Type: rdata.PTR, Data: zone.String()}
 }
 
-// begin is the catalog of these members, from nothing.
-func (c *catalog) begin(members map[string]name.Name, at serial.Serial) *zoneview.Snapshot {
+// makeSnapshot is the catalog of these members, from nothing.
+func (c *catalog) makeSnapshot(members map[string]name.Name, at serial.Serial) *zoneview.Snapshot {
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
 	for uid, zone := range members {
 		row := memberRow(uid, zone)
@@ -99,30 +99,30 @@ func (c *catalog) begin(members map[string]name.Name, at serial.Serial) *zonevie
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
 	c.serial, c.wanted = at, at
-	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.header(), c.serial, 1, state, slices.Values(sets))
+	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// wait is how long the next change has to wait; false: nothing is due.
-func (c *catalog) wait(now time.Time) (time.Duration, bool) {
+// timeToPublish is how long the next change has to wait; false: nothing is due.
+func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false
 	}
 	return max(0, c.last.Add(catalogInterval).Sub(now)), true
 }
 
-// step is what leads from a snapshot to all that is due; false where that is nothing.
-func (c *catalog) step(from *zoneview.Snapshot) (content.Step, bool, error) {
+// makeStep is what leads from a snapshot to all that is due; false where that is nothing.
+func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	inherit := content.InheritTTL()
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, zone := range c.due {
 		before, listed := c.published[row]
 		switch {
 		case listed && zone.IsZero():
-			step.Removed = append(step.Removed, pointer(row, before))
+			step.Removed = append(step.Removed, memberPointer(row, before))
 			step.TTLs = append(step.TTLs, content.TTLChange{Owner: row, Type: rdata.PTR, Before: &inherit})
 			delete(c.published, row)
 		case !listed && !zone.IsZero():
-			step.Added = append(step.Added, pointer(row, zone))
+			step.Added = append(step.Added, memberPointer(row, zone))
 			step.TTLs = append(step.TTLs, content.TTLChange{Owner: row, Type: rdata.PTR, After: &inherit})
 			c.published[row] = zone
 		}

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig says who the peers of a group of zones are. The zones of Config.Views with Config.Keys, Allow and Notify
+// ClassConfig says which peers a group of zones has. The zones of Config.Views with Config.Keys, Allow and Notify
 // are a class too, one without a name, a catalog or members: all zones of the views are in it.
 type ClassConfig struct {
 	// Name tells classes apart.
@@ -29,7 +29,7 @@ type ClassConfig struct {
 	// Keys are the TSIG keys of its peers. Allow and Notify name them. A key of the same name in another class is the
 	// same key.
 	Keys []Key
-	// Allow says who may ask for the zones and the catalog. None: nobody.
+	// Allow says which peers may ask for the zones and the catalog. Without a rule none may.
 	Allow []Rule
 	// Notify are the secondaries told of new serials, and of a new catalog.
 	Notify []Target
@@ -47,7 +47,7 @@ type Membership struct {
 	// Members, in the order in which they have a right to their names: of two of one name the later is not in the
 	// class, nor is one that is named as the catalog.
 	Members []Member
-	// Serial stands for Members: whoever serves the class has the same ones under the same serial, so that a
+	// Serial stands for Members: each primary of the class has the same ones under the same serial, so that a
 	// secondary may ask any primary. It is the catalog's, and not 0 where there is one.
 	Serial serial.Serial
 	// Paused are members, by UID, that are listed and not handed out: what secondaries have of them stays.
@@ -86,10 +86,10 @@ func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map
 // Update gives the class other peers, keys or another catalog. Its members stay.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
-	return c.configure(config, false)
+	return c.configureClass(config, false)
 }
 
-func (c *Class) configure(config ClassConfig, isNew bool) error {
+func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	s := c.all
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -133,7 +133,7 @@ func (c *Class) configure(config ClassConfig, isNew bool) error {
 	}
 	if c.catalog == nil && !config.Catalog.IsZero() {
 		c.catalog = newCatalog(c.name, config.Catalog)
-		s.catalogs.Put(c.catalog.begin(c.members, c.serial), true)
+		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.serial), true)
 	}
 	s.roster.Store(after)
 	s.changes.class(c)
@@ -177,13 +177,13 @@ func (c *Class) Set(to Membership) {
 	members, byName := nameMembers(to.Members, catalog)
 	for uid, zone := range c.members {
 		if members[uid] != zone {
-			c.catalog.remove(uid, zone)
+			c.catalog.removeMember(uid, zone)
 			c.all.changes.zone(uid)
 		}
 	}
 	for uid, zone := range members {
 		if c.members[uid] != zone {
-			c.catalog.add(uid, zone)
+			c.catalog.addMember(uid, zone)
 			c.all.changes.zone(uid)
 		}
 	}
@@ -202,8 +202,8 @@ func (c *Class) Set(to Membership) {
 // Announce tells the class's targets of a zone's serial again.
 func (c *Class) Announce(uid string) { c.all.changes.again(c, uid) }
 
-// find is the zone of that name that the class's peers may know of.
-func (c *Class) find(fqdn name.Name) (*zoneview.Snapshot, bool) {
+// findZone is the zone of that name that the class's peers may know of.
+func (c *Class) findZone(fqdn name.Name) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
 	}
@@ -250,7 +250,7 @@ func (c *Class) nameOf(uid string) name.Name {
 	return name.Name{}
 }
 
-// isCatalog: the class has its catalog under this name.
+// isCatalog reports whether the class has its catalog under this name.
 func (c *Class) isCatalog(fqdn name.Name) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -274,10 +274,10 @@ func (c *Class) allows(from netip.Addr, key *signingKey) bool {
 	return c.access.allows(from, key)
 }
 
-func (c *Class) standing(from netip.Addr) standing {
+func (c *Class) standingOf(from netip.Addr) standing {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.access.standing(from)
+	return c.access.standingOf(from)
 }
 
 func (c *Class) targets() []Target {
@@ -286,11 +286,12 @@ func (c *Class) targets() []Target {
 	return c.notify
 }
 
-// publish brings the catalog up to date where its time has come. It returns how long it has to wait else, 0 for not.
-func (c *Class) publish(now time.Time) time.Duration {
+// publishCatalog brings the catalog up to date where its time has come. It returns how long it has to wait else, 0
+// for not.
+func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wait, due := c.catalog.wait(now)
+	wait, due := c.catalog.timeToPublish(now)
 	if !due || wait > 0 {
 		return wait
 	}
@@ -299,7 +300,7 @@ func (c *Class) publish(now time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	step, changed, err := c.catalog.step(from)
+	step, changed, err := c.catalog.makeStep(from)
 	if changed {
 		c.catalog.last = now
 	}
@@ -307,12 +308,12 @@ func (c *Class) publish(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// What is listed wrongly is deleted by those who follow: begin again from what is known. Where the store went
-		// back, those who follow take it when its revisions have passed what they have.
+		// Secondaries that follow the catalog delete what is missing in it, so it begins again from what is known.
+		// Where the store was set back, they take it when its revisions have passed what they have.
 		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
 		c.catalog.last = now
-		set.Put(c.catalog.begin(c.members, c.serial), true)
+		set.Put(c.catalog.makeSnapshot(c.members, c.serial), true)
 	}
 	return 0
 }

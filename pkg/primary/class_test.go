@@ -22,7 +22,7 @@ import (
 
 var elsewhere = netip.MustParseAddr("192.0.2.53")
 
-// twoClasses are "red", for who has its key, and "blue", for who asks from elsewhere; example.org is red, example.net
+// twoClasses are "red", for peers with its key, and "blue", for peers elsewhere; example.org is red, example.net
 // is blue, example.com is both and example.edu is in neither.
 func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	t.Helper()
@@ -45,7 +45,7 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	return p, red, blue, key, blueKey
 }
 
-// Promise 2, for classes: who is a peer of one class cannot tell a zone of another, or its catalog, from none.
+// Promise 2, for classes: a peer of one class cannot tell a zone of another, or its catalog, from none.
 func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	p, _, _, key, blueKey := twoClasses(t)
 	r := p.tcp.responder
@@ -61,7 +61,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 		if key != nil {
 			wire, _ = signed(t, m, *key, r.clock())
 		}
-		a := r.respond(wire, from, true)
+		a := r.answerMessage(wire, from, true)
 		if a.transfer != nil {
 			return nil
 		}
@@ -108,7 +108,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	org := Member{"org", name.MustParse("example.org.")}
 	red.Set(Membership{Members: []Member{org, {"other", org.Zone}, {"third", name.MustParse("red.catalog.example.")}}, Serial: 1001})
 	if zone := red.nameOf("org"); zone != org.Zone {
-		t.Errorf("who has the name: %v", zone)
+		t.Errorf("the name is that of %v", zone)
 	}
 	for _, uid := range []string{"other", "third"} {
 		if zone := red.nameOf(uid); zone == org.Zone || zone == red.catalog.fqdn {
@@ -148,14 +148,14 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	red.Close()
 	m := query("example.org.", mdns.TypeSOA)
 	wire, _ := signed(t, m, key, time.Now())
-	if got := unpack(t, p.tcp.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
+	if got := unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
 		t.Errorf("a zone of a closed class: %v", got)
 	}
 	if err := red.Update(ClassConfig{}); err == nil {
 		t.Error("a closed class is changed")
 	}
 	green.Close()
-	if got := unpack(t, p.tcp.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
+	if got := unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
 		t.Errorf("with the key of a closed class: %v", got)
 	}
 }
@@ -218,7 +218,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	// Made anew, and renamed.
 	again, renamed := Member{"org-2", name.MustParse("example.org.")}, Member{"com", name.MustParse("renamed.example.")}
 	red.Set(Membership{Members: []Member{again, renamed}, Serial: 1010})
-	if wait := red.publish(now); wait != 0 {
+	if wait := red.publishCatalog(now); wait != 0 {
 		t.Errorf("waits %s though nothing was published before", wait)
 	}
 	after, _ := catalogOf(t, p, red)
@@ -231,10 +231,10 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	// Two changes soon after one another are one.
 	red.Set(Membership{Members: []Member{renamed}, Serial: 1011})
 	red.Set(Membership{Serial: 1012})
-	if wait := red.publish(now.Add(catalogInterval / 5)); wait != catalogInterval*4/5 {
+	if wait := red.publishCatalog(now.Add(catalogInterval / 5)); wait != catalogInterval*4/5 {
 		t.Errorf("waits %s", wait)
 	}
-	red.publish(now.Add(time.Second))
+	red.publishCatalog(now.Add(time.Second))
 	at, members := catalogOf(t, p, red)
 	if len(members) != 0 || at != 1012 {
 		t.Errorf("%d at %d", len(members), at)
@@ -242,7 +242,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	// What comes and goes before it is published changes nothing.
 	red.Set(Membership{Members: []Member{{"brief", name.MustParse("brief.example.")}}, Serial: 1013})
 	red.Set(Membership{Serial: 1014})
-	red.publish(now.Add(5 * time.Second))
+	red.publishCatalog(now.Add(5 * time.Second))
 	if same, _ := catalogOf(t, p, red); same != at {
 		t.Errorf("serial %d for nothing", same)
 	}
@@ -252,7 +252,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 	// A store that went back: what is published is what it has, under the serial that stands for it.
 	red.Set(Membership{Members: []Member{renamed}, Serial: 900})
-	red.publish(now.Add(10 * time.Second))
+	red.publishCatalog(now.Add(10 * time.Second))
 	if at, members := catalogOf(t, p, red); len(members) != 1 || at != 900 {
 		t.Errorf("%d at %d", len(members), at)
 	}
@@ -261,8 +261,8 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 }
 
-// Two primaries that know the same say the same, whatever they published before; a difference from a serial that one of
-// them did not publish is the whole zone.
+// Two primaries that know the same say the same, independent of what they published before; a difference from a
+// serial that one of them did not publish is the whole zone.
 func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	make := func(memberships ...Membership) (*Primary, *Class) {
 		p, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
@@ -276,7 +276,7 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 		}
 		for i, to := range memberships[1:] {
 			class.Set(to)
-			class.publish(time.Unix(1800000000+int64(i), 0))
+			class.publishCatalog(time.Unix(1800000000+int64(i), 0))
 		}
 		return p, class
 	}
@@ -296,16 +296,16 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	}
 }
 
-// A zone whose delivery is paused is listed, so that nobody removes it, and not handed out.
+// A zone whose delivery is paused is listed, so that no secondary removes it, and not handed out.
 func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	p, red, _, key, _ := twoClasses(t)
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
 	rcode := func() int {
 		wire, _ := signed(t, query("example.org.", mdns.TypeSOA), key, time.Now())
-		return unpack(t, p.tcp.responder.respond(wire, outside, false).msg).Rcode
+		return unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
 	}
 	red.Set(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
-	red.publish(time.Now())
+	red.publishCatalog(time.Now())
 	if _, listed := catalogOf(t, p, red); len(listed) != 2 || rcode() != mdns.RcodeRefused {
 		t.Errorf("%v, rcode %d", listed, rcode())
 	}

@@ -46,8 +46,8 @@ func newClasses(config *Config, keys keyring, log klog.Logger) *classes {
 	return s
 }
 
-// add makes a class with its members.
-func (s *classes) add(c ClassConfig, of Membership) (*Class, error) {
+// addClass makes a class with its members.
+func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if c.Name == "" {
 		return nil, errors.New("primary: class: Name: required")
 	}
@@ -56,7 +56,7 @@ func (s *classes) add(c ClassConfig, of Membership) (*Class, error) {
 	}
 	class := &Class{all: s, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused)}
 	class.members, class.byName = nameMembers(of.Members, c.Catalog)
-	return class, class.configure(c, true)
+	return class, class.configureClass(c, true)
 }
 
 // newRoster is before with class in it, where it is not yet, and the keys of all. The nameless class stays first.
@@ -88,17 +88,17 @@ func (r *roster) classesFor(from netip.Addr, key *signingKey) []*Class {
 	return open
 }
 
-// standing of a source is the best that it has in any class.
-func (r *roster) standing(from netip.Addr) standing {
+// standingOf of a source is the best that it has in any class.
+func (r *roster) standingOf(from netip.Addr) standing {
 	is := outsider
 	for _, c := range r.classes {
-		is = max(is, c.standing(from))
+		is = max(is, c.standingOf(from))
 	}
 	return is
 }
 
-// difference is what lies between a serial of a zone, or of a catalog, and a snapshot of it.
-func (s *classes) difference(zone *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error) {
+// findDifference is what lies between a serial of a zone, or of a catalog, and a snapshot of it.
+func (s *classes) findDifference(zone *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error) {
 	if isCatalog(zone) {
 		return s.catalogs.Difference(zone, since)
 	}
@@ -110,7 +110,7 @@ func (s *classes) countServed() (n int) {
 	classes := s.roster.Load().classes
 	for zone := range s.zones.All() {
 		if slices.ContainsFunc(classes, func(class *Class) bool {
-			one, ok := class.find(class.nameOf(zone.Zone().UID))
+			one, ok := class.findZone(class.nameOf(zone.Zone().UID))
 			return ok && one == zone
 		}) {
 			n++
@@ -124,7 +124,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	for {
 		var wait time.Duration
 		for _, class := range s.roster.Load().classes {
-			if w := class.publish(clock()); w > 0 && (wait == 0 || w < wait) {
+			if w := class.publishCatalog(clock()); w > 0 && (wait == 0 || w < wait) {
 				wait = w
 			}
 		}
@@ -158,7 +158,7 @@ func newChanges() *changes {
 	}
 }
 
-func (s *changes) note(note func()) {
+func (s *changes) noteChange(note func()) {
 	s.mu.Lock()
 	note()
 	s.mu.Unlock()
@@ -168,9 +168,11 @@ func (s *changes) note(note func()) {
 	}
 }
 
-func (s *changes) zone(uid string)            { s.note(func() { s.uids[uid] = true }) }
-func (s *changes) class(c *Class)             { s.note(func() { s.classes[c] = true }) }
-func (s *changes) again(c *Class, uid string) { s.note(func() { s.repeat[classUID{c, uid}] = true }) }
+func (s *changes) zone(uid string) { s.noteChange(func() { s.uids[uid] = true }) }
+func (s *changes) class(c *Class)  { s.noteChange(func() { s.classes[c] = true }) }
+func (s *changes) again(c *Class, uid string) {
+	s.noteChange(func() { s.repeat[classUID{c, uid}] = true })
+}
 
 func (s *changes) catalog() {
 	select {
@@ -179,8 +181,8 @@ func (s *changes) catalog() {
 	}
 }
 
-// take returns what was noted and forgets it.
-func (s *changes) take() (uids map[string]bool, classes map[*Class]bool, repeat map[classUID]bool) {
+// takeChanges returns what was noted and forgets it.
+func (s *changes) takeChanges() (uids map[string]bool, classes map[*Class]bool, repeat map[classUID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	uids, classes, repeat = s.uids, s.classes, s.repeat

@@ -66,8 +66,8 @@ func hashOf(label []byte, rest uint64) uint64 {
 	return (maphash.Bytes(hashSeed, label) ^ rest) * 0xd6e8feb86659fd93
 }
 
-// begin forgets the last message.
-func (c *compressor) begin(zone name.Name) {
+// forgetNames forgets the last message.
+func (c *compressor) forgetNames(zone name.Name) {
 	clear(c.slots)
 	c.used, c.zoneAt, c.ownerAt, c.owner = 0, 0, 0, name.Rel{}
 	c.zone = c.zone[:0]
@@ -83,7 +83,7 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	}
 	at := len(b) - lengthOctets
 	c.labels = rdata.AppendLabels(c.labels[:0], owner)
-	b = c.append(b, c.labels, true)
+	b = c.appendLabels(b, c.labels, true)
 	c.owner, c.ownerAt = owner, 0
 	switch first := b[lengthOctets+at]; {
 	case first >= 0xC0:
@@ -103,10 +103,10 @@ func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 		}
 		left := len(wire) - end
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
-			return c.append(b, wire[:end], true), wire[end+len(c.zone):]
+			return c.appendLabels(b, wire[:end], true), wire[end+len(c.zone):]
 		}
 		if wire[end] == 0 {
-			return c.append(b, wire[:end], false), wire[end+1:]
+			return c.appendLabels(b, wire[:end], false), wire[end+1:]
 		}
 		end += 1 + int(wire[end])
 	}
@@ -116,16 +116,16 @@ func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 // in the zone point at it.
 func (c *compressor) appendZone(b []byte) []byte {
 	at := len(b) - lengthOctets
-	b = c.append(b, c.zone[:len(c.zone)-1], false)
+	b = c.appendLabels(b, c.zone[:len(c.zone)-1], false)
 	if at < pointerReach {
 		c.zoneAt = uint16(at)
 	}
 	return b
 }
 
-// append appends labels and then the zone's name or the root: as many labels as have to be
+// appendLabels appends labels and then the zone's name or the root: as many labels as have to be
 // written, and a pointer to the longest name that is there.
-func (c *compressor) append(b, labels []byte, inZone bool) []byte {
+func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // the root, or no zone at all
 	}
@@ -149,7 +149,7 @@ func (c *compressor) append(b, labels []byte, inZone bool) []byte {
 		rest = hashOf(label, rest)
 		hashes[i] = rest
 		if known == i+1 && (!inZone || c.zoneAt != 0) {
-			if at := c.find(b, rest, label, target); at != 0 {
+			if at := c.findName(b, rest, label, target); at != 0 {
 				known, target = i, at
 			}
 		}
@@ -161,7 +161,7 @@ func (c *compressor) append(b, labels []byte, inZone bool) []byte {
 		b = append(b, labels...)
 	}
 	for i := range known {
-		c.remember(hashes[i], front+int(starts[i]))
+		c.rememberName(hashes[i], front+int(starts[i]))
 	}
 	switch {
 	case target != 0:
@@ -172,8 +172,8 @@ func (c *compressor) append(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// find is where label stands in front of what stands at rest; rest 0 is the root.
-func (c *compressor) find(b []byte, hash uint64, label []byte, rest uint16) uint16 {
+// findName is where label stands in front of what stands at rest; rest 0 is the root.
+func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
 		s := c.slots[i]
@@ -207,9 +207,9 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// remember keeps a name that stands at an offset, while it can be pointed at and there is
+// rememberName keeps a name that stands at an offset, while it can be pointed at and there is
 // room; a table half full stays quick.
-func (c *compressor) remember(hash uint64, at int) {
+func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return
 	}

@@ -49,9 +49,9 @@ type Config struct {
 	Listen []netip.AddrPort
 	// Keys are the TSIG keys known. Allow and Notify name them.
 	Keys []Key
-	// Allow says who may ask. None: nobody; everyone is REFUSED.
+	// Allow says which peers may ask. Without a rule every source is REFUSED.
 	Allow []Rule
-	// Notify are the secondaries told of new serials. None: nobody is.
+	// Notify are the secondaries told of new serials.
 	Notify []Target
 
 	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A
@@ -98,9 +98,9 @@ type Config struct {
 	Logger klog.Logger
 }
 
-// complete fills in the defaults, brings the rules and targets into the form in which they are compared, and reports all
-// faults at once.
-func (c Config) complete() (Config, keyring, error) {
+// completeConfig fills in the defaults, brings the rules and targets into the form in which they are compared, and
+// reports all faults at once.
+func (c Config) completeConfig() (Config, keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if c.Zones == nil {
@@ -114,20 +114,20 @@ func (c Config) complete() (Config, keyring, error) {
 			fault("Listen[%d]: not an address with a port; write 127.0.0.1:5300 or [::1]:5300", i)
 		}
 	}
-	preset(fault, "MaxConns", &c.MaxConns, 512)
-	preset(fault, "MaxTransfers", &c.MaxTransfers, 16)
-	preset(fault, "NotifyAttempts", &c.NotifyAttempts, 8)
-	preset(fault, "MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4))
-	preset(fault, "MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2))
-	preset(fault, "TransferWait", &c.TransferWait, 30*time.Second)
-	preset(fault, "TransferTimeout", &c.TransferTimeout, time.Hour)
-	preset(fault, "IdleTimeout", &c.IdleTimeout, 30*time.Second)
-	preset(fault, "ReadTimeout", &c.ReadTimeout, 5*time.Second)
-	preset(fault, "WriteTimeout", &c.WriteTimeout, 30*time.Second)
-	preset(fault, "StopTimeout", &c.StopTimeout, 5*time.Second)
-	preset(fault, "NotifyTimeout", &c.NotifyTimeout, 2*time.Second)
-	preset(fault, "NotifyInterval", &c.NotifyInterval, 200*time.Millisecond)
-	preset(fault, "NotifyBackoff", &c.NotifyBackoff, time.Second)
+	setDefault(fault, "MaxConns", &c.MaxConns, 512)
+	setDefault(fault, "MaxTransfers", &c.MaxTransfers, 16)
+	setDefault(fault, "NotifyAttempts", &c.NotifyAttempts, 8)
+	setDefault(fault, "MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4))
+	setDefault(fault, "MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2))
+	setDefault(fault, "TransferWait", &c.TransferWait, 30*time.Second)
+	setDefault(fault, "TransferTimeout", &c.TransferTimeout, time.Hour)
+	setDefault(fault, "IdleTimeout", &c.IdleTimeout, 30*time.Second)
+	setDefault(fault, "ReadTimeout", &c.ReadTimeout, 5*time.Second)
+	setDefault(fault, "WriteTimeout", &c.WriteTimeout, 30*time.Second)
+	setDefault(fault, "StopTimeout", &c.StopTimeout, 5*time.Second)
+	setDefault(fault, "NotifyTimeout", &c.NotifyTimeout, 2*time.Second)
+	setDefault(fault, "NotifyInterval", &c.NotifyInterval, 200*time.Millisecond)
+	setDefault(fault, "NotifyBackoff", &c.NotifyBackoff, time.Second)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -142,8 +142,8 @@ func (c Config) complete() (Config, keyring, error) {
 	return c, keys, errors.Join(faults...)
 }
 
-// preset gives a field its default where it has none.
-func preset[T int | time.Duration](fault func(format string, args ...any), field string, value *T, to T) {
+// setDefault gives a field its default where it has none.
+func setDefault[T int | time.Duration](fault func(format string, args ...any), field string, value *T, to T) {
 	if *value < 0 {
 		fault("%s: %v is negative; 0 means %v", field, *value, to)
 	} else if *value == 0 {

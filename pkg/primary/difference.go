@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// packDifference makes the answer to an IXFR: one sequence from the serial that the peer has to the zone's, however many steps
-// lie between (RFC 1995 §4, §5). Records have one rdata each: the new SOA, the old one and what went, the new one and
-// what came, the new one. ok is false where the whole zone is the answer: the
-// difference is as long as the zone, or cannot be packed.
+// packDifference makes the answer to an IXFR: one sequence from the serial that the peer has to the zone's, however
+// many steps lie between (RFC 1995 §4, §5). Records have one rdata each: the new SOA, the old one and what went, the
+// new one and what came, the new one. ok is false where the whole zone is the answer: the difference is as long as
+// the zone, or cannot be packed.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false

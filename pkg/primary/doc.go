@@ -3,7 +3,7 @@
 
 // Package primary is the hidden primary: it hands zones to secondaries by SOA, AXFR and
 // IXFR over UDP and TCP, tells them of new serials by NOTIFY, and answers the plain
-// questions of those who may transfer. TSIG (RFC 8945) proves who asks; no other source learns
+// questions of peers that may transfer. TSIG (RFC 8945) proves which peer asks; no other source learns
 // anything.
 //
 // It promises:
@@ -16,7 +16,7 @@
 //     is answered as RFC 8945 §5.2 says, also without looking for the zone.
 //  3. No message makes it panic, loop or send more than the question's size to a source that
 //     is not allowed; over UDP an allowed one gets at most 1232 octets, 512 where neither TSIG
-//     nor a cookie (RFC 7873) proves that it is who it says, ANY as one RRset, and TC in the
+//     nor a cookie (RFC 7873) proves its address, ANY as one RRset, and TC in the
 //     place of half an RRset.
 //  4. Every signed request is answered by signed messages, each message of a transfer.
 //  5. A new serial reaches each target as one NOTIFY at once, repeated until confirmed; at
@@ -25,16 +25,16 @@
 //  7. The catalog zone of a class (RFC 9432) lists its members and nothing else, from the
 //     first serial on; a zone made anew or renamed is another member.
 //
-// It does not know where zones come from, who may write them, or any Kubernetes object: it
+// It does not know where zones come from, which users may write them, or any Kubernetes object: it
 // sees settled snapshots, and the difference to one, through the interface Zones. An IXFR
 // from before what is kept gets the whole zone (RFC 1995 §4). It signs no zone (DNSSEC),
-// takes no UPDATE and asks nobody: a CNAME out of its zone is where the answer ends.
+// takes no UPDATE and asks no other server: a CNAME out of its zone is where the answer ends.
 //
 // Read answer.go first: what is decided about a message, in which order; it does no I/O. query.go reads a message;
 // resolve.go finds what a zone says, difference.go what is new in it, transfer.go streams it; message.go writes a
 // message, compress.go its names, reply.go what is not of a zone, tsig.go signs, cookie.go knows sources again.
 // class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
-// class's zones, access.go says who is a peer. serve.go has the sockets and UDP; tcp.go has connections, with budget.go
-// and newcomers.go for their places; notifier.go says which target is told of which serial, notify.go sends that.
-// primary.go puts the parts together.
+// class's zones, access.go says which source is a peer. serve.go has the sockets and UDP; tcp.go has connections,
+// with budget.go and newcomers.go for their places; notifier.go says which target is told of which serial, notify.go
+// sends that. primary.go puts the parts together.
 package primary

@@ -100,7 +100,7 @@ func served(zones ...*zoneview.Snapshot) *zoneview.Set {
 
 func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
 	t.Helper()
-	c, known, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.complete()
+	c, known, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.completeConfig()
 	if err != nil {
 		t.Fatal(err)
 	}

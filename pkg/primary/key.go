@@ -123,14 +123,14 @@ func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
 	seen := map[string]int{}
 	for {
-		if err := p.next(); err != nil {
+		if err := p.nextToken(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", p.line, err)
 		}
 		if p.token == "" && !p.quoted {
 			break
 		}
 		at := p.line
-		k, err := p.key()
+		k, err := p.parseKey()
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", p.line, err)
 		}
@@ -153,9 +153,9 @@ type keyParser struct {
 	quoted bool
 }
 
-// expect moves on and requires a punctuation or keyword.
-func (p *keyParser) expect(want, after string) error {
-	if err := p.next(); err != nil {
+// expectToken moves on and requires a punctuation or keyword.
+func (p *keyParser) expectToken(want, after string) error {
+	if err := p.nextToken(); err != nil {
 		return err
 	}
 	if p.token != want || p.quoted {
@@ -164,9 +164,9 @@ func (p *keyParser) expect(want, after string) error {
 	return nil
 }
 
-// word moves on and requires a word or string.
-func (p *keyParser) word(what string) (string, error) {
-	if err := p.next(); err != nil {
+// expectWord moves on and requires a word or string.
+func (p *keyParser) expectWord(what string) (string, error) {
+	if err := p.nextToken(); err != nil {
 		return "", err
 	}
 	if !p.quoted && (p.token == "" || strings.Contains("{};", p.token)) {
@@ -175,22 +175,22 @@ func (p *keyParser) word(what string) (string, error) {
 	return p.token, nil
 }
 
-func (p *keyParser) key() (Key, error) {
+func (p *keyParser) parseKey() (Key, error) {
 	if p.token != "key" || p.quoted {
 		// What stands here may be a secret gone astray: it is not repeated.
 		return Key{}, errors.New(`only key statements are allowed: key "name" { … };`)
 	}
-	keyName, err := p.word("the key's name")
+	keyName, err := p.expectWord("the key's name")
 	if err != nil {
 		return Key{}, err
 	}
-	if err := p.expect("{", "the key's name"); err != nil {
+	if err := p.expectToken("{", "the key's name"); err != nil {
 		return Key{}, err
 	}
 	var algorithm Algorithm
 	var secret []byte
 	for {
-		if err := p.next(); err != nil {
+		if err := p.nextToken(); err != nil {
 			return Key{}, err
 		}
 		if p.token == "}" && !p.quoted {
@@ -200,13 +200,13 @@ func (p *keyParser) key() (Key, error) {
 		case p.quoted:
 			return Key{}, errors.New("algorithm, secret or } expected")
 		case clause == "algorithm" && algorithm == "":
-			w, err := p.word("the algorithm")
+			w, err := p.expectWord("the algorithm")
 			if err != nil {
 				return Key{}, err
 			}
 			algorithm = Algorithm(mdns.CanonicalName(w))
 		case clause == "secret" && secret == nil:
-			w, err := p.word("the secret")
+			w, err := p.expectWord("the secret")
 			if err != nil {
 				return Key{}, err
 			}
@@ -221,11 +221,11 @@ func (p *keyParser) key() (Key, error) {
 		default:
 			return Key{}, fmt.Errorf("algorithm, secret or } expected in key %q", keyName)
 		}
-		if err := p.expect(";", "the value"); err != nil {
+		if err := p.expectToken(";", "the value"); err != nil {
 			return Key{}, err
 		}
 	}
-	if err := p.expect(";", "}"); err != nil {
+	if err := p.expectToken(";", "}"); err != nil {
 		return Key{}, err
 	}
 	if algorithm == "" {
@@ -237,10 +237,10 @@ func (p *keyParser) key() (Key, error) {
 	return NewKey(keyName, algorithm, secret)
 }
 
-// next reads a token.
-func (p *keyParser) next() error {
+// nextToken reads a token.
+func (p *keyParser) nextToken() error {
 	p.token, p.quoted = "", false
-	if err := p.skip(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return err
 	}
 	if p.text == "" {
@@ -265,8 +265,8 @@ func (p *keyParser) next() error {
 	return nil
 }
 
-// skip passes white space and comments.
-func (p *keyParser) skip() error {
+// skipSpace passes white space and comments.
+func (p *keyParser) skipSpace() error {
 	for {
 		trimmed := strings.TrimLeft(p.text, " \t\r\n")
 		p.line += strings.Count(p.text[:len(p.text)-len(trimmed)], "\n")

@@ -41,11 +41,11 @@ func newSmallMessage() *message {
 // overshoot is room for the record that turns out not to fit; S5.6 keeps values below 4 KiB.
 const overshoot = 8 << 10
 
-// begin starts a message about zone, which may be the zero Name where there will be no
+// beginMessage starts a message about zone, which may be the zero Name where there will be no
 // answers. question is echoed byte for byte; answers point at it only where it is the
 // zone's name in canonical form: a pointer to EXAMPLE.org would hand the questioner's
 // spelling on as the owner's.
-func (m *message) begin(id, flags uint16, question []byte, zone name.Name, limit int) {
+func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
 	b = binary.BigEndian.AppendUint16(b, flags)
@@ -55,7 +55,7 @@ func (m *message) begin(id, flags uint16, question []byte, zone name.Name, limit
 	}
 	b = binary.BigEndian.AppendUint16(b, qdcount)
 	b = append(b, 0, 0, 0, 0, 0, 0)
-	m.names.begin(zone)
+	m.names.forgetNames(zone)
 	m.limit, m.counts, m.full = limit, [3]uint16{}, false
 	if len(question) > 0 {
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
@@ -73,10 +73,10 @@ func (m *message) size() int { return len(m.buf) - lengthOctets }
 // keep every record far below.
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// add appends an answer; data is its canonical, uncompressed rdata. fits is false when the
+// addAnswer appends an answer; data is its canonical, uncompressed rdata. fits is false when the
 // message has no room left for it; the message then stands as it was before and is to be
 // sent, the record goes into the next.
-func (m *message) add(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
+func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
 	}
@@ -88,8 +88,8 @@ func (m *message) add(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fi
 	return fits, err
 }
 
-// addRecord appends a record to its owner, which stands at mark already. false: there is no room for it, and the message
-// stands as it was before the owner.
+// addRecord appends a record to its owner, which stands at mark already. false: there is no room for it, and the
+// message stands as it was before the owner.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -132,8 +132,8 @@ func (m *message) addOPT(rcode uint16) {
 
 const optLen = 11
 
-// finish writes the counts that were open and returns the message without length octets.
-func (m *message) finish() []byte {
+// finishMessage writes the counts that were open and returns the message without length octets.
+func (m *message) finishMessage() []byte {
 	b := m.buf[lengthOctets:]
 	for i, n := range m.counts {
 		binary.BigEndian.PutUint16(b[6+2*i:], n)

@@ -26,12 +26,12 @@ import (
 // collect runs the transfer that answers m and returns its messages without length octets.
 func collect(t testing.TB, r *responder, wire []byte) [][]byte {
 	t.Helper()
-	a := r.respond(wire, loopback, true)
+	a := r.answerMessage(wire, loopback, true)
 	if a.transfer == nil {
 		t.Fatalf("no transfer: %v", unpack(t, a.msg))
 	}
 	var out [][]byte
-	s, err := a.transfer.run(newMessage(), r.clock, func(framed []byte) error {
+	s, err := a.transfer.sendTransfer(newMessage(), r.clock, func(framed []byte) error {
 		if got := int(binary.BigEndian.Uint16(framed)); got != len(framed)-2 {
 			t.Errorf("length octets say %d of %d", got, len(framed)-2)
 		}
@@ -141,23 +141,23 @@ func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 func TestMessage_limitIsExact(t *testing.T) {
 	zone, owner, data := name.MustParse("example."), name.MustRel("a"), []byte{192, 0, 2, 1}
 	m := newMessage()
-	m.begin(1, 0, nil, zone, maxMessage)
-	if _, err := m.add(owner, rdata.A, 1, data); err != nil {
+	m.beginMessage(1, 0, nil, zone, maxMessage)
+	if _, err := m.addAnswer(owner, rdata.A, 1, data); err != nil {
 		t.Fatal(err)
 	}
 	whole := m.size()
-	m.begin(1, 0, nil, zone, whole)
-	if fits, err := m.add(owner, rdata.A, 1, data); !fits || err != nil {
+	m.beginMessage(1, 0, nil, zone, whole)
+	if fits, err := m.addAnswer(owner, rdata.A, 1, data); !fits || err != nil {
 		t.Errorf("at its own size: %v %v", fits, err)
 	}
-	m.begin(1, 0, nil, zone, whole-1)
-	if _, err := m.add(owner, rdata.A, 1, data); !errors.Is(err, errTooLarge) {
+	m.beginMessage(1, 0, nil, zone, whole-1)
+	if _, err := m.addAnswer(owner, rdata.A, 1, data); !errors.Is(err, errTooLarge) {
 		t.Errorf("one octet less: %v", err)
 	}
-	m.begin(1, 0, nil, zone, 2*whole)
-	m.add(owner, rdata.A, 1, data)
+	m.beginMessage(1, 0, nil, zone, 2*whole)
+	m.addAnswer(owner, rdata.A, 1, data)
 	for size := m.size(); ; size = m.size() {
-		fits, err := m.add(owner, rdata.A, 1, data)
+		fits, err := m.addAnswer(owner, rdata.A, 1, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,14 +165,14 @@ func TestMessage_limitIsExact(t *testing.T) {
 			if m.size() != size {
 				t.Errorf("a record that did not fit left %d octets behind", m.size()-size)
 			}
-			if fits, err := m.add(name.Apex, rdata.TXT, 1, nil); fits || err != nil {
+			if fits, err := m.addAnswer(name.Apex, rdata.TXT, 1, nil); fits || err != nil {
 				t.Errorf("behind a record that did not fit stands another: %v %v", fits, err)
 			}
 			break
 		}
 	}
-	m.begin(1, 0, nil, zone, maxMessage)
-	if _, err := m.add(owner, rdata.TXT, 1, make([]byte, maxMessage+1)); !errors.Is(err, errTooLarge) {
+	m.beginMessage(1, 0, nil, zone, maxMessage)
+	if _, err := m.addAnswer(owner, rdata.TXT, 1, make([]byte, maxMessage+1)); !errors.Is(err, errTooLarge) {
 		t.Errorf("rdata longer than its length field can say: %v", err)
 	}
 }
@@ -221,9 +221,9 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 		tc.set.Owner, tc.set.TTL = name.MustRel("x"), content.InheritTTL()
 		z := zoneview.Zone{UID: "u", Namespace: "default", Name: "z"}
 		s := zoneview.NewSnapshot(z, header("example.org."), 1, 1, sethash.State{}, slices.Values([]content.RRset{tc.set}))
-		a := testResponder(t, served(s), Rules(local, nil)).respond(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
+		a := testResponder(t, served(s), Rules(local, nil)).answerMessage(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
 		octets := 0
-		sent, err := a.transfer.run(newMessage(), time.Now, func(b []byte) error { octets += len(b); return nil })
+		sent, err := a.transfer.sendTransfer(newMessage(), time.Now, func(b []byte) error { octets += len(b); return nil })
 		switch {
 		case (err == nil) != tc.sent:
 			t.Errorf("%s %.40q: %v", tc.set.Type, tc.set.Data, err)
@@ -285,7 +285,7 @@ func TestCompressor_namesSurvive(t *testing.T) {
 		if rapid.Bool().Draw(t, "question") {
 			question = append(rdata.AppendName(nil, zone), 0, typeAXFR, 0, classIN)
 		}
-		m.begin(1, flagQR, question, zone, maxMessage)
+		m.beginMessage(1, flagQR, question, zone, maxMessage)
 		var want []string
 		for range rapid.IntRange(1, 40).Draw(t, "records") {
 			owner := name.Apex
@@ -314,7 +314,7 @@ func TestCompressor_namesSurvive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if fits, err := m.add(owner, value.Type, 5, data); err != nil || !fits {
+			if fits, err := m.addAnswer(owner, value.Type, 5, data); err != nil || !fits {
 				break
 			}
 			text, err := value.Resolve(zone)
@@ -329,7 +329,7 @@ func TestCompressor_namesSurvive(t *testing.T) {
 			want = append(want, rr.String())
 		}
 		read := new(mdns.Msg)
-		if err := read.Unpack(m.finish()); err != nil {
+		if err := read.Unpack(m.finishMessage()); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -352,10 +352,10 @@ func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 		want bool
 	}{{rdata.NS, 0, true}, {rdata.CNAME, 0, true}, {rdata.PTR, 0, true}, {rdata.MX, 2, true}, {rdata.DNAME, 0, false}, {rdata.SRV, 6, false}, {rdata.KX, 2, false}, {65280, 0, false}, {65280, 2, false}} {
 		m := newMessage()
-		m.begin(1, 0, nil, zone, maxMessage)
-		m.add(name.Apex, rdata.A, 1, []byte{192, 0, 2, 1})
+		m.beginMessage(1, 0, nil, zone, maxMessage)
+		m.addAnswer(name.Apex, rdata.A, 1, []byte{192, 0, 2, 1})
 		before := m.size()
-		if fits, err := m.add(name.Apex, tc.t, 1, append(make([]byte, tc.head), host...)); err != nil || !fits {
+		if fits, err := m.addAnswer(name.Apex, tc.t, 1, append(make([]byte, tc.head), host...)); err != nil || !fits {
 			t.Fatal(fits, err)
 		}
 		const pointer, header = 2, 10
@@ -372,9 +372,9 @@ func TestTransfer_flatMemory(t *testing.T) {
 	first := &m.buf[:1][0]
 	s := snapshot(t, "u", "", "example.org.", 9, hosts(20000)...)
 	r := testResponder(t, served(s), Rules(local, nil))
-	a := r.respond(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
+	a := r.answerMessage(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
 	names := 0
-	_, err := a.transfer.run(m, r.clock, func(framed []byte) error {
+	_, err := a.transfer.sendTransfer(m, r.clock, func(framed []byte) error {
 		if &framed[0] != first {
 			t.Error("a message in another buffer")
 		}
@@ -388,7 +388,7 @@ func TestTransfer_flatMemory(t *testing.T) {
 		t.Errorf("%d names remembered in %d places", names, len(m.names.slots))
 	}
 	if n := testing.AllocsPerRun(3, func() {
-		if _, err := a.transfer.run(m, r.clock, func([]byte) error { return nil }); err != nil {
+		if _, err := a.transfer.sendTransfer(m, r.clock, func([]byte) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 100 {

@@ -31,9 +31,9 @@ func newNewcomers(total, perClient int) *newcomers {
 	return &newcomers{total: total, perClient: perClient, order: list.New(), client: map[netip.Addr]int{}, freed: make(chan struct{})}
 }
 
-// take is nil where the client has its share; freed is closed then at the next leave. cut ends the connection and may
-// not block.
-func (n *newcomers) take(from netip.Addr, cut func()) (c *newcomer, freed <-chan struct{}) {
+// takePlace is nil where the client has its share; freed is closed then at the next leave. cut ends the connection
+// and may not block.
+func (n *newcomers) takePlace(from netip.Addr, cut func()) (c *newcomer, freed <-chan struct{}) {
 	client := clientOf(from)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -42,7 +42,7 @@ func (n *newcomers) take(from netip.Addr, cut func()) (c *newcomer, freed <-chan
 	}
 	if n.order.Len() >= n.total {
 		oldest := n.order.Front().Value.(*newcomer)
-		n.remove(oldest)
+		n.removeNewcomer(oldest)
 		oldest.cut()
 	}
 	c = &newcomer{client: client, cut: cut}
@@ -51,19 +51,19 @@ func (n *newcomers) take(from netip.Addr, cut func()) (c *newcomer, freed <-chan
 	return c, nil
 }
 
-// leave gives the place back, and is false for one that was cut.
-func (n *newcomers) leave(c *newcomer) bool {
+// leavePlace gives the place back, and is false for one that was cut.
+func (n *newcomers) leavePlace(c *newcomer) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if c.at == nil {
 		return false
 	}
-	n.remove(c)
+	n.removeNewcomer(c)
 	return true
 }
 
-// remove is called with mu held.
-func (n *newcomers) remove(c *newcomer) {
+// removeNewcomer is called with mu held.
+func (n *newcomers) removeNewcomer(c *newcomer) {
 	n.order.Remove(c.at)
 	c.at = nil
 	if n.client[c.client]--; n.client[c.client] == 0 {

@@ -68,8 +68,8 @@ type pendingKey struct {
 	target Target
 }
 
-// limited are the NOTIFYs that share one limit. A catalog does not wait behind the thousands of zones in it, of which the
-// target knows nothing before it has the catalog.
+// limited are the NOTIFYs that share one limit. A catalog does not wait behind the thousands of zones in it, of which
+// the target knows nothing before it has the catalog.
 type limited struct {
 	Target
 	catalog bool
@@ -81,9 +81,9 @@ type pendingNotify struct {
 	wake   chan struct{} // something newer is wanted
 }
 
-// run turns changes of the zones and classes into NOTIFYs until ctx ends. Every zone counts as
-// changed at start: a secondary may have missed what happened while nothing ran here.
-func (n *notifier) run(ctx context.Context) {
+// runNotifier turns changes of the zones and classes into NOTIFYs until ctx ends. Every zone counts as
+// changed at the start: a secondary may have missed what happened while nothing ran here.
+func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
 	defer end()
@@ -115,7 +115,7 @@ func (n *notifier) run(ctx context.Context) {
 
 // lookAtChanges looks at what changed in classes.
 func (n *notifier) lookAtChanges(ctx context.Context) {
-	uids, classes, repeat := n.classes.changes.take()
+	uids, classes, repeat := n.classes.changes.takeChanges()
 	for at := range repeat {
 		for target := range n.announced[servedName{at.class, n.names[at]}] {
 			delete(n.announced[servedName{at.class, n.names[at]}], target)
@@ -159,22 +159,22 @@ func (n *notifier) lookInClass(ctx context.Context, class *Class, uid string) {
 		n.names[at] = now
 	}
 	if known && before != now {
-		n.announce(ctx, servedName{class, before})
+		n.announceZone(ctx, servedName{class, before})
 	}
 	if !now.IsZero() {
-		n.announce(ctx, servedName{class, now})
+		n.announceZone(ctx, servedName{class, now})
 	}
 }
 
-func (n *notifier) announce(ctx context.Context, at servedName) {
-	s, served := at.class.find(at.fqdn)
+func (n *notifier) announceZone(ctx context.Context, at servedName) {
+	s, served := at.class.findZone(at.fqdn)
 	targets := at.class.targets()
 	if !served {
 		targets = nil
 	} else if at.class.isCatalog(at.fqdn) {
 		targets = slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return target.NoCatalog })
 	}
-	n.forget(at, targets)
+	n.forgetTargets(at, targets)
 	if len(targets) == 0 {
 		return
 	}
@@ -207,12 +207,12 @@ func (n *notifier) announce(ctx context.Context, at servedName) {
 		limit := n.limits[in]
 		h := &pendingNotify{wanted: w, wake: make(chan struct{}, 1)}
 		n.pending[k] = h
-		n.done.Go(func() { n.sendAll(ctx, k, h, limit) })
+		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
 }
 
-// forget lets go of the targets that are not to be told any more.
-func (n *notifier) forget(at servedName, keep []Target) {
+// forgetTargets lets go of the targets that are not to be told any more.
+func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	for target := range n.announced[at] {
 		if slices.Contains(keep, target) {
 			continue
@@ -229,8 +229,8 @@ func (n *notifier) forget(at servedName, keep []Target) {
 	}
 }
 
-// sendAll sends until nothing is wanted any more.
-func (n *notifier) sendAll(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
+// sendPending sends until nothing is wanted any more.
+func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c, target := n.config, k.target
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", target.Addr.String())
 	attempts, backoff := 0, c.NotifyBackoff
@@ -254,7 +254,7 @@ func (n *notifier) sendAll(ctx context.Context, k pendingKey, h *pendingNotify, 
 			return
 		}
 		n.counters.notifiesSent.Add(1)
-		err := n.send(ctx, target, w)
+		err := n.sendNotify(ctx, target, w)
 		<-limit
 		if ctx.Err() != nil {
 			return
@@ -266,7 +266,7 @@ func (n *notifier) sendAll(ctx context.Context, k pendingKey, h *pendingNotify, 
 		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
-			switch changed := n.isDown(target, err != nil); {
+			switch changed := n.noteDown(target, err != nil); {
 			case err == nil && changed:
 				log.Info("Secondary confirms NOTIFY again", "serial", uint32(w.serial), "attempts", attempts)
 			case err == nil:
@@ -307,18 +307,18 @@ func (n *notifier) sendAll(ctx context.Context, k pendingKey, h *pendingNotify, 
 	}
 }
 
-// send sends one NOTIFY, with the key that the target has by now.
-func (n *notifier) send(ctx context.Context, target Target, w *notification) error {
+// sendNotify sends one NOTIFY, with the key that the target has by now.
+func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
 	key := n.classes.roster.Load().keys[target.Key]
 	if key == nil && target.Key != "" {
 		return fmt.Errorf("the key %q is not one of ours any more", target.Key)
 	}
-	return n.sender.send(ctx, target, key, w)
+	return n.sender.sendNotify(ctx, target, key, w)
 }
 
-// isDown notes whether a target confirms, and reports whether that is new: one that is down must not fill the log with
-// its zones.
-func (n *notifier) isDown(target Target, down bool) (changed bool) {
+// noteDown notes whether a target confirms, and reports whether that is new: one that is down must not fill the log
+// with its zones.
+func (n *notifier) noteDown(target Target, down bool) (changed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	changed = n.down[target] != down

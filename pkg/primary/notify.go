@@ -33,10 +33,10 @@ type notifySender struct {
 	served []netip.AddrPort
 }
 
-// send sends one NOTIFY, signed by the key unless that is nil, and waits for its answer. Nil means that the target
-// confirmed.
-func (s *notifySender) send(ctx context.Context, target Target, key *signingKey, n *notification) error {
-	conn, err := s.dial(target.Addr)
+// sendNotify sends one NOTIFY, signed by the key unless that is nil, and waits for its answer. Nil means that the
+// target confirmed.
+func (s *notifySender) sendNotify(ctx context.Context, target Target, key *signingKey, n *notification) error {
+	conn, err := s.dialFrom(target.Addr)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *notifySender) send(ctx context.Context, target Target, key *signingKey,
 	defer stop()
 	conn.SetDeadline(time.Now().Add(s.timeout))
 
-	msg, mac, err := n.pack(key, s.clock())
+	msg, mac, err := n.packNotify(key, s.clock())
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func (s *notifySender) send(ctx context.Context, target Target, key *signingKey,
 	}
 }
 
-// dial binds to an address that is served where one fits: a secondary compares a
+// dialFrom binds to an address that is served where one fits: a secondary compares a
 // NOTIFY's source with its list of primaries.
-func (s *notifySender) dial(to netip.AddrPort) (*net.UDPConn, error) {
+func (s *notifySender) dialFrom(to netip.AddrPort) (*net.UDPConn, error) {
 	for _, at := range s.served {
 		a := at.Addr()
 		if a.IsUnspecified() || a.Is4() != to.Addr().Is4() || a.IsLoopback() != to.Addr().IsLoopback() {
@@ -87,8 +87,8 @@ func (s *notifySender) dial(to netip.AddrPort) (*net.UDPConn, error) {
 	return net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 }
 
-// pack makes the message, and its MAC where it is signed.
-func (n *notification) pack(key *signingKey, now time.Time) (msg, mac []byte, err error) {
+// packNotify makes the message, and its MAC where it is signed.
+func (n *notification) packNotify(key *signingKey, now time.Time) (msg, mac []byte, err error) {
 	var id [2]byte
 	rand.Read(id[:])
 	zone, err := wireName(n.fqdn.String())
@@ -97,15 +97,15 @@ func (n *notification) pack(key *signingKey, now time.Time) (msg, mac []byte, er
 	}
 	question := append(zone, 0, typeSOA, 0, classIN)
 	m := newSmallMessage()
-	m.begin(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, n.fqdn, udpLimit)
+	m.beginMessage(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, n.fqdn, udpLimit)
 	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7): what there is not or has no room is left out
-		if _, err := m.add(n.soa.Owner, n.soa.Type, n.soa.TTL, n.soa.Rdata[0]); err != nil && !errors.Is(err, errTooLarge) {
+		if _, err := m.addAnswer(n.soa.Owner, n.soa.Type, n.soa.TTL, n.soa.Rdata[0]); err != nil && !errors.Is(err, errTooLarge) {
 			return nil, nil, err
 		}
 	}
-	msg = m.finish()
+	msg = m.finishMessage()
 	if key != nil {
-		msg, mac = key.sign(msg, nil, stampAt(now), false)
+		msg, mac = key.signMessage(msg, nil, stampAt(now), false)
 	}
 	return msg, mac, nil
 }
@@ -125,7 +125,7 @@ func readNotifyAnswer(msg []byte, id uint16, key *signingKey, mac []byte, now ti
 		if q.signature == nil {
 			return false, fmt.Errorf("unsigned answer with rcode %d", rcode)
 		}
-		if v := (keyring{key.Name: key}).verify(msg, q.signature, mac, now); v.malformed || v.err != 0 || v.key != key {
+		if v := (keyring{key.Name: key}).verifySignature(msg, q.signature, mac, now); v.malformed || v.err != 0 || v.key != key {
 			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.err)
 		}
 	}

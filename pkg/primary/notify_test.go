@@ -281,12 +281,12 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).pack(p.classes.roster.Load().keys[k.Name], time.Now())
+	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.roster.Load().keys[k.Name], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := pack(t, new(mdns.Msg).SetReply(unpack(t, msg)))
-	forged, _ := sk.sign(reply, mac, stampAt(time.Now()), false)
+	forged, _ := sk.signMessage(reply, mac, stampAt(time.Now()), false)
 	if answered, _ := readNotifyAnswer(forged, unpack(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}

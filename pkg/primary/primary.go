@@ -31,7 +31,7 @@ type Primary struct {
 // New checks the configuration, reporting all its faults at once, and opens the listeners.
 // The caller then calls Run, or Close when it never does.
 func New(config Config) (*Primary, error) {
-	c, keys, err := config.complete()
+	c, keys, err := config.completeConfig()
 	if err != nil {
 		return nil, fmt.Errorf("primary: %w", err)
 	}
@@ -53,7 +53,9 @@ func New(config Config) (*Primary, error) {
 
 // AddClass makes a class with the members that it has, all of them: what its catalog does not list is removed by the
 // secondaries that follow it. Faults are reported all at once, by field.
-func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) { return p.classes.add(c, of) }
+func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
+	return p.classes.addClass(c, of)
+}
 
 // Addrs are the addresses served, in the order of Config.Listen, with the ports really
 // taken; each serves UDP and TCP.
@@ -67,7 +69,7 @@ func (p *Primary) Addrs() []netip.AddrPort {
 
 // Stats of the moment.
 func (p *Primary) Stats() Stats {
-	s := p.counters.read()
+	s := p.counters.readStats()
 	s.Zones = p.classes.countServed()
 	return s
 }
@@ -102,13 +104,13 @@ func (p *Primary) Run(ctx context.Context) error {
 			})
 		}
 		listeners.Go(func() {
-			if err := p.tcp.accept(ctx, connCtx, l.tcp, &conns); err != nil {
+			if err := p.tcp.acceptConnections(ctx, connCtx, l.tcp, &conns); err != nil {
 				cancel(err)
 			}
 		})
 		p.log.Info("Serving DNS", "address", l.at.String(), "views", p.config.Views)
 	}
-	listeners.Go(func() { p.notifier.run(ctx) })
+	listeners.Go(func() { p.notifier.runNotifier(ctx) })
 	listeners.Go(func() { p.classes.publishCatalogs(ctx, p.config.Clock) })
 
 	<-ctx.Done()

@@ -131,7 +131,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 		defer udp.Close()
 		_, err = New(Config{Zones: served(), Listen: []netip.AddrPort{udp.LocalAddr().(*net.UDPAddr).AddrPort()}})
 		if err == nil || !strings.Contains(err.Error(), "tcp") {
-			break // else somebody has the number for TCP
+			break // else another process has the number for TCP
 		}
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "udp") {
@@ -306,10 +306,10 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
 	deadline := time.Now().Add(time.Minute)
 	for {
-		if ok, _ := p.tcp.transfers.take(loopback); !ok {
+		if ok, _ := p.tcp.transfers.takePlace(loopback); !ok {
 			break
 		}
-		p.tcp.transfers.give(loopback)
+		p.tcp.transfers.givePlace(loopback)
 		if time.Now().After(deadline) {
 			t.Fatal("the transfer does not begin")
 		}
@@ -323,7 +323,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 
 func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1, TransferWait: 50 * time.Millisecond})
-	if ok, _ := p.tcp.transfers.take(outside); !ok {
+	if ok, _ := p.tcp.transfers.takePlace(outside); !ok {
 		t.Fatal("no place")
 	}
 	conn := dialTCP(t, p)
@@ -331,7 +331,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	if m := receive(t, conn); m.Rcode != mdns.RcodeServerFailure {
 		t.Error(m)
 	}
-	p.tcp.transfers.give(outside)
+	p.tcp.transfers.givePlace(outside)
 	send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
 	if m := receive(t, conn); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)
@@ -411,7 +411,7 @@ func TestRun_stopsGracefully(t *testing.T) {
 	}
 }
 
-// Serving nobody is no way to run: a listener that goes away ends Run with an error.
+// A listener that goes away ends Run with an error.
 func TestRun_lostListenerIsAnError(t *testing.T) {
 	p, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
 	if err != nil {

@@ -71,7 +71,7 @@ type request struct {
 	optVersion uint8
 	cookie     []byte // the client's, and after it the server's where there is one (RFC 7873)
 
-	// proven: the source is who it says it is, by TSIG, a cookie or TCP. answerCookie: it gets one.
+	// proven says that TSIG, a cookie or TCP proves the source, and answerCookie that it gets a cookie.
 	proven, answerCookie bool
 	from                 netip.Addr
 
@@ -301,8 +301,8 @@ func (r *request) readOptions(data []byte) bool {
 	return true
 }
 
-// kept is the request with its question copied: a transfer outlives the buffer it came in.
-func (q request) kept() request {
+// copyForTransfer is the request with its question copied: a transfer outlives the buffer it came in.
+func (q request) copyForTransfer() request {
 	q.question = append([]byte(nil), q.question...)
 	if q.signature != nil {
 		s := *q.signature

@@ -17,7 +17,8 @@ import (
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
-	// admitted: the source may know of the zones of some class, by its address or by the key that it signed with.
+	// admitted says that the source may know of the zones of some class, by its address or by the key that it signed
+	// with.
 	admitted bool
 
 	// For the operator's log and figures only:
@@ -34,48 +35,48 @@ type replier struct {
 	cookies *cookies
 }
 
-// bare answers with a header alone: twelve octets, never more than came.
-func bare(q request, rcode uint16) []byte {
+// headerOnly answers with a header alone: twelve octets, never more than came.
+func headerOnly(q request, rcode uint16) []byte {
 	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)
-	return m.finish()
+	m.beginMessage(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)
+	return m.finishMessage()
 }
 
-// status answers with an rcode and nothing else; its size is at most the request's.
-func (r *replier) status(q request, key *signingKey, rcode uint16) []byte {
+// replyStatus answers with an rcode and nothing else; its size is at most the request's.
+func (r *replier) replyStatus(q request, key *signingKey, rcode uint16) []byte {
 	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
-	return r.seal(m, q, key, rcode)
+	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
+	return r.finishReply(m, q, key, rcode)
 }
 
-// seal adds what stands behind the answers: OPT if asked with one, TSIG if signed.
-func (r *replier) seal(m *message, q request, key *signingKey, rcode uint16) []byte {
+// finishReply adds what stands behind the answers: OPT if asked with one, TSIG if signed.
+func (r *replier) finishReply(m *message, q request, key *signingKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
 	}
 	if q.answerCookie {
 		at := len(m.buf)
-		m.buf = r.cookies.make(m.buf, q.cookie[:clientCookieLen], q.from, r.clock())
+		m.buf = r.cookies.appendCookie(m.buf, q.cookie[:clientCookieLen], q.from, r.clock())
 		binary.BigEndian.PutUint16(m.buf[at-2:], cookieLen) // OPT ends with the length of its options
 	}
-	b := m.finish()
+	b := m.finishMessage()
 	if key != nil {
-		b, _ = key.sign(b, q.priorMAC(), stampAt(r.clock()), false)
+		b, _ = key.signMessage(b, q.priorMAC(), stampAt(r.clock()), false)
 	}
 	return b
 }
 
-// refuseSignature answers a signature that does not hold (RFC 8945 §5.2, §5.3.2): unsigned
+// replyBadSignature answers a signature that does not hold (RFC 8945 §5.2, §5.3.2): unsigned
 // where key or MAC are in doubt, signed where only time or length is. asked is the size of
 // the request, which an unsigned answer does not exceed: a key's name may have come
 // compressed, and it goes back whole or not at all.
-func (r *replier) refuseSignature(q request, v verdict, asked int) []byte {
+func (r *replier) replyBadSignature(q request, v verdict, asked int) []byte {
 	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
+	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
 	if q.hasOPT {
 		m.addOPT(rcodeNotAuth)
 	}
-	b := m.finish()
+	b := m.finishMessage()
 	s := q.signature
 	switch v.err {
 	case tsigBadTime:
@@ -84,45 +85,45 @@ func (r *replier) refuseSignature(q request, v verdict, asked int) []byte {
 		for i := range p.other {
 			p.other[i] = byte(now >> (8 * (5 - i)))
 		}
-		b, _ = v.key.sign(b, s.mac, p, false)
+		b, _ = v.key.signMessage(b, s.mac, p, false)
 	case tsigBadTrunc:
 		p := stampAt(r.clock())
 		p.err = v.err
-		b, _ = v.key.sign(b, s.mac, p, false)
+		b, _ = v.key.signMessage(b, s.mac, p, false)
 	default:
 		keyWire, keyErr := wireName(s.key)
 		algorithmWire, algorithmErr := wireName(s.algorithm)
 		if keyErr != nil || algorithmErr != nil {
-			return bare(q, rcodeNotAuth)
+			return headerOnly(q, rcodeNotAuth)
 		}
 		b = appendTSIG(b, keyWire, algorithmWire, nil, stamp{time: s.time, fudge: s.fudge, err: v.err})
 		if len(b) > asked {
-			return bare(q, rcodeNotAuth)
+			return headerOnly(q, rcodeNotAuth)
 		}
 	}
 	return b
 }
 
-// soa answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit UDP
-// (§2). An SOA that does not fit is TC.
-func (r *replier) soa(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+// replySOA answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit
+// UDP (§2). An SOA that does not fit is TC.
+func (r *replier) replySOA(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
+	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
 	record, fault := zone.PackedSOA()
 	if fault == nil {
-		_, fault = m.add(record.Owner, record.Type, record.TTL, record.Rdata[0])
+		_, fault = m.addAnswer(record.Owner, record.Type, record.TTL, record.Rdata[0])
 	}
 	if fault != nil {
 		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
 		if overTCP {
 			more, rcode = 0, rcodeServFail
 		}
-		m.begin(q.id, q.replyFlags(more, rcode), q.question, q.qname, maxMessage)
+		m.beginMessage(q.id, q.replyFlags(more, rcode), q.question, q.qname, maxMessage)
 		if !overTCP && errors.Is(fault, errTooLarge) {
 			fault = nil // that is what TCP is for
 		}
 	}
-	return answer{msg: r.seal(m, q, key, rcodeSuccess), fault: fault}
+	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
 // roomFor is what an answer may take before OPT and TSIG.

@@ -22,7 +22,8 @@ const maxChain = 16
 // owned is an RRset with its owner: in the zone, or the name that was asked for.
 type owned struct {
 	content.Packed
-	// asked: the owner is the question's name, as the questioner spelled it (a wildcard's answer has no other name).
+	// asked says that the owner is the question's name, in the spelling of the question (a wildcard's answer has no
+	// other name).
 	asked bool
 	// at is the owner where it is neither in the zone nor asked: labels in wire form, the root included.
 	at []byte
@@ -64,13 +65,13 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// resolve answers a question from one zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME and RFC
-// 2308 for what is not there). CNAMEs are followed within the zone: what another zone has is for who asks it.
-// minimal: ANY is answered with one RRset (RFC 8482 §4.1).
-func resolve(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
+// resolveQuestion answers a question from one zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME
+// and RFC 2308 for what is not there). CNAMEs are followed within the zone: what another zone has is asked there.
+// Where minimal is set ANY is answered with one RRset (RFC 8482 §4.1).
+func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
-		next, err := s.step(q)
+		next, err := s.resolveAt(q)
 		if err != nil || next == nil {
 			return s.result, err
 		}
@@ -86,8 +87,8 @@ type resolution struct {
 	minimal bool
 }
 
-// step says what the zone has at one name; the query it returns is where a CNAME or DNAME leads, nil at the end.
-func (s *resolution) step(q qname) (*qname, error) {
+// resolveAt says what the zone has at one name; the query it returns is where a CNAME or DNAME leads, nil at the end.
+func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
 		return nil, nil // the chain has left the zone
@@ -97,11 +98,11 @@ func (s *resolution) step(q qname) (*qname, error) {
 	for i := len(labels); i >= 0; i-- {
 		owner := name.Apex
 		if i < len(labels) {
-			owner = ancestor(rel, i)
+			owner = dropLabels(rel, i)
 		}
 		here := i == 0 && q.beyond == 0
 		if !owner.IsApex() && !s.zone.Exists(owner) {
-			return s.absent(q, encloser)
+			return s.answerAbsent(q, encloser)
 		}
 		encloser = owner
 		if !owner.IsApex() && !(here && s.qtype == rdata.DS) {
@@ -110,7 +111,7 @@ func (s *resolution) step(q qname) (*qname, error) {
 				return nil, err
 			}
 			if ok {
-				return nil, s.refer(servers)
+				return nil, s.referTo(servers)
 			}
 		}
 		if !here {
@@ -119,32 +120,32 @@ func (s *resolution) step(q qname) (*qname, error) {
 				return nil, err
 			}
 			if ok {
-				return s.redirect(q, dname)
+				return s.followDNAME(q, dname)
 			}
 		}
 		if here {
-			return s.found(q, owner, false)
+			return s.answerFrom(q, owner, false)
 		}
 	}
-	return s.absent(q, encloser)
+	return s.answerAbsent(q, encloser)
 }
 
-// ancestor is rel without its first n labels.
-func ancestor(rel name.Rel, n int) name.Rel {
+// dropLabels is rel without its first n labels.
+func dropLabels(rel name.Rel, n int) name.Rel {
 	for range n {
 		rel, _ = rel.Parent()
 	}
 	return rel
 }
 
-// absent answers for a name that does not exist: by the wildcard at its closest encloser, or with NXDOMAIN.
-func (s *resolution) absent(q qname, encloser name.Rel) (*qname, error) {
+// answerAbsent answers for a name that does not exist: by the wildcard at its closest encloser, or with NXDOMAIN.
+func (s *resolution) answerAbsent(q qname, encloser name.Rel) (*qname, error) {
 	wildcard, err := wildcardOf(encloser)
 	if err == nil && s.zone.Exists(wildcard) {
-		return s.found(q, wildcard, true)
+		return s.answerFrom(q, wildcard, true)
 	}
 	s.rcode = rcodeNXDomain
-	return nil, s.deny()
+	return nil, s.addNegativeSOA()
 }
 
 func wildcardOf(encloser name.Rel) (name.Rel, error) {
@@ -154,8 +155,8 @@ func wildcardOf(encloser name.Rel) (name.Rel, error) {
 	return name.ParseRel("*." + encloser.String())
 }
 
-// found answers from what stands at an owner, under the name that was asked for.
-func (s *resolution) found(q qname, owner name.Rel, wild bool) (*qname, error) {
+// answerFrom answers from what stands at an owner, under the name that was asked for.
+func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, error) {
 	add := func(set content.Packed) {
 		o := owned{Packed: set, asked: q.first}
 		if wild && !q.first {
@@ -194,10 +195,10 @@ func (s *resolution) found(q qname, owner name.Rel, wild bool) (*qname, error) {
 	}
 	switch {
 	case len(sets) == 0:
-		return nil, s.deny()
+		return nil, s.addNegativeSOA()
 	case s.minimal:
-		// The smallest says as much as any, and is worth the least to who forges the source of a question.
-		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int { return cmp.Compare(octets(one), octets(other)) })}
+		// The smallest says as much as any, and is worth the least to an attacker that forges the source of a question.
+		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int { return cmp.Compare(countOctets(one), countOctets(other)) })}
 	}
 	for _, set := range sets {
 		add(set)
@@ -205,15 +206,15 @@ func (s *resolution) found(q qname, owner name.Rel, wild bool) (*qname, error) {
 	return nil, nil
 }
 
-func octets(set content.Packed) (sum int) {
+func countOctets(set content.Packed) (sum int) {
 	for _, data := range set.Rdata {
 		sum += len(data)
 	}
 	return sum
 }
 
-// deny adds the SOA by which who asked may remember that there is nothing (RFC 2308 §3).
-func (s *resolution) deny() error {
+// addNegativeSOA adds the SOA that lets a resolver remember that there is nothing (RFC 2308 §3).
+func (s *resolution) addNegativeSOA() error {
 	soa, err := s.zone.PackedSOA()
 	if err != nil {
 		return err
@@ -223,8 +224,8 @@ func (s *resolution) deny() error {
 	return nil
 }
 
-// redirect follows a DNAME (RFC 6672 §3.2): the labels before its owner go in front of its target.
-func (s *resolution) redirect(q qname, dname content.Packed) (*qname, error) {
+// followDNAME follows a DNAME (RFC 6672 §3.2): the labels before its owner go in front of its target.
+func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) {
 	s.answer, s.authoritative = append(s.answer, owned{Packed: dname}), true
 	owner, err := dname.Owner.In(s.zone.FQDN())
 	if err != nil {
@@ -251,8 +252,8 @@ func (s *resolution) redirect(q qname, dname content.Packed) (*qname, error) {
 	return &next, nil
 }
 
-// refer points to the name servers of a delegated zone, with the addresses that the zone has of them.
-func (s *resolution) refer(servers content.Packed) error {
+// referTo points to the name servers of a delegated zone, with the addresses that the zone has of them.
+func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner
 	s.authority = append(s.authority, owned{Packed: servers})
 	var beside []owned
@@ -273,7 +274,7 @@ func (s *resolution) refer(servers content.Packed) error {
 			if !ok {
 				continue
 			}
-			if below(host, cut) {
+			if isBelow(host, cut) {
 				s.additional = append(s.additional, owned{Packed: set})
 			} else {
 				beside = append(beside, owned{Packed: set})
@@ -285,8 +286,8 @@ func (s *resolution) refer(servers content.Packed) error {
 	return nil
 }
 
-// below: at or below.
-func below(owner, top name.Rel) bool {
+// isBelow reports whether owner is top, or below it.
+func isBelow(owner, top name.Rel) bool {
 	for !owner.IsApex() {
 		if owner == top {
 			return true

@@ -52,13 +52,13 @@ func TestLookup(t *testing.T) {
 		{"kid DS", "NXDOMAIN aa | | @ SOA |"}, // asked of the parent, which has no cut there
 	} {
 		short, qtype, _ := strings.Cut(test.question, " ")
-		m := unpack(t, r.respond(pack(t, query(short+".example.org.", mdns.StringToType[qtype])), loopback, true).msg)
+		m := unpack(t, r.answerMessage(pack(t, query(short+".example.org.", mdns.StringToType[qtype])), loopback, true).msg)
 		if got := summary(m); got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.question, got, test.want)
 		}
 	}
 	// A circle ends.
-	if m := unpack(t, r.respond(pack(t, query("one.example.org.", mdns.TypeA)), loopback, true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
+	if m := unpack(t, r.answerMessage(pack(t, query("one.example.org.", mdns.TypeA)), loopback, true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
 		t.Errorf("a circle of CNAMEs: %v", m)
 	}
 }
@@ -101,12 +101,12 @@ func TestLookup_truncates(t *testing.T) {
 			if size > 0 {
 				q.SetEdns0(size, false)
 			}
-			wire := r.respond(pack(t, q), loopback, false).msg
+			wire := r.answerMessage(pack(t, q), loopback, false).msg
 			m := unpack(t, wire)
 			if limit := min(max(512, int(size)), udpLimit); len(wire) > limit {
 				t.Errorf("%s: %d octets for a size of %d", qname, len(wire), size)
 			}
-			whole := unpack(t, r.respond(pack(t, q), loopback, true).msg)
+			whole := unpack(t, r.answerMessage(pack(t, q), loopback, true).msg)
 			if len(whole.Answer)+len(whole.Ns) != 60 || whole.Truncated {
 				t.Errorf("%s over TCP: %d records", qname, len(whole.Answer)+len(whole.Ns))
 			}

@@ -26,9 +26,9 @@ type server struct {
 	log      klog.Logger
 }
 
-// answer is what to send for a message, counted and logged.
-func (s *server) answer(msg []byte, from netip.AddrPort, over string) answer {
-	a := s.respond(msg, from.Addr().Unmap(), over == "tcp")
+// handleMessage answers a message, counts the answer and logs a refusal.
+func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
+	a := s.answerMessage(msg, from.Addr().Unmap(), over == "tcp")
 	s.counters.countAnswer(a)
 	if a.fault != nil {
 		s.log.Error(a.fault, "SOA cannot be served", "from", from.String())
@@ -39,9 +39,9 @@ func (s *server) answer(msg []byte, from netip.AddrPort, over string) answer {
 	return a
 }
 
-// guard keeps the promise that no packet ends the process: the packet is lost, and the reason is logged without its
-// content.
-func (s *server) guard(from netip.AddrPort) {
+// recoverPanic keeps the promise that no packet ends the process: the packet is lost, and the reason is logged
+// without its content.
+func (s *server) recoverPanic(from netip.AddrPort) {
 	if r := recover(); r != nil {
 		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(), "stack", string(debug.Stack()))
 	}
@@ -73,8 +73,8 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 
 func (s *server) answerUDP(conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
-	defer s.guard(from)
-	a := s.answer(msg, from, "udp")
+	defer s.recoverPanic(from)
+	a := s.handleMessage(msg, from, "udp")
 	if a.msg == nil {
 		return
 	}

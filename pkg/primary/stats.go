@@ -54,7 +54,7 @@ type Stats struct {
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
 	// ConnectionsRefused were over a limit.
 	ConnectionsRefused int64
-	// Zones are served to somebody at this moment, catalogs not among them.
+	// Zones is how many some peer may ask for at this moment, without the catalogs.
 	Zones int
 }
 
@@ -106,8 +106,8 @@ func (t *transfer) kind() int {
 	return kindWholeIXFR
 }
 
-// read is what was counted.
-func (c *counters) read() Stats {
+// readStats is what was counted.
+func (c *counters) readStats() Stats {
 	s := Stats{
 		Questions: map[string]int64{"dropped": c.dropped.Load()}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{},
 		NotifiesSent: c.notifiesSent.Load(), NotifiesConfirmed: c.notifiesConfirmed.Load(), NotifiesFailed: c.notifiesFailed.Load(),

@@ -49,14 +49,14 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	}
 }
 
-// accept takes connections while there is a place for them; beyond it they wait for one for a
+// acceptConnections takes connections while there is a place for them; beyond it they wait for one for a
 // moment, unread, for BIND takes a connection that is closed on it for a primary that is
 // down, for minutes, and a catalog of thousands of zones makes hundreds at once. How many
 // wait is bounded like how many are served; what is beyond that is closed at once, so that
 // a flood costs an accept each and nothing that stays. Sources that no rule could admit
 // have a budget of their own, and do not wait; those that a key could admit are newcomers
 // until they have signed with it. So neither takes the secondaries' places.
-func (s *tcpServer) accept(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
+func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
 		conn, err := l.AcceptTCP()
@@ -78,22 +78,22 @@ func (s *tcpServer) accept(ctx, connCtx context.Context, l *net.TCPListener, con
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		is := s.classes.roster.Load().standing(c.client)
+		is := s.classes.roster.Load().standingOf(c.client)
 		if ok, _ := s.takePlace(c, is); ok {
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
 		}
 		mayWait := is != outsider
 		if mayWait {
-			mayWait, _ = s.waiting.take(c.client)
+			mayWait, _ = s.waiting.takePlace(c.client)
 		}
 		if !mayWait {
-			s.refuse(c)
+			s.refuseConnection(c)
 			continue
 		}
 		conns.Go(func() {
 			if !s.waitForPlace(ctx, c, is) {
-				s.refuse(c)
+				s.refuseConnection(c)
 				return
 			}
 			s.serveConnection(connCtx, c)
@@ -116,7 +116,7 @@ type connection struct {
 func (s *tcpServer) takePlace(c *connection, is standing) (ok bool, freed <-chan struct{}) {
 	switch is {
 	case unproven:
-		c.newcomer, freed = s.newcomers.take(c.client, func() {
+		c.newcomer, freed = s.newcomers.takePlace(c.client, func() {
 			s.counters.connectionsRefused.Add(1)
 			c.conn.Close()
 		})
@@ -127,49 +127,49 @@ func (s *tcpServer) takePlace(c *connection, is standing) (ok bool, freed <-chan
 	default:
 		c.places, c.idle = s.outsiders, min(s.config.IdleTimeout, unprovenIdle)
 	}
-	if ok, freed = c.places.take(c.client); !ok {
+	if ok, freed = c.places.takePlace(c.client); !ok {
 		c.places = nil
 	}
 	return ok, freed
 }
 
-// promote gives a newcomer that has signed a place of the peers, where there is one within a moment.
-func (s *tcpServer) promote(ctx context.Context, c *connection) bool {
+// promoteNewcomer gives a newcomer that has signed a place of the peers, where there is one within a moment.
+func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection) bool {
 	newcomer := c.newcomer
 	c.newcomer = nil
-	if !s.newcomers.leave(newcomer) {
+	if !s.newcomers.leavePlace(newcomer) {
 		return false // cut meanwhile
 	}
 	if ok, _ := s.takePlace(c, peer); ok {
 		return true
 	}
-	if ok, _ := s.waiting.take(c.client); ok && s.waitForPlace(ctx, c, peer) {
+	if ok, _ := s.waiting.takePlace(c.client); ok && s.waitForPlace(ctx, c, peer) {
 		return true
 	}
-	s.refuse(c)
+	s.refuseConnection(c)
 	return false
 }
 
 // givePlace gives the place of a connection back.
 func (s *tcpServer) givePlace(c *connection) {
 	if c.newcomer != nil {
-		s.newcomers.leave(c.newcomer)
+		s.newcomers.leavePlace(c.newcomer)
 	}
 	if c.places != nil {
-		c.places.give(c.client)
+		c.places.givePlace(c.client)
 	}
 }
 
 // waitForPlace takes a place as soon as there is one, within placeWait. The connection has one of the waiting places
 // and gives it back.
 func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing) bool {
-	defer s.waiting.give(c.client)
+	defer s.waiting.givePlace(c.client)
 	turn, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
-	return await(turn, func() (bool, <-chan struct{}) { return s.takePlace(c, is) })
+	return takeWhenFreed(turn, func() (bool, <-chan struct{}) { return s.takePlace(c, is) })
 }
 
-func (s *tcpServer) refuse(c *connection) {
+func (s *tcpServer) refuseConnection(c *connection) {
 	s.counters.connectionsRefused.Add(1)
 	s.log.V(2).Info("Connection over the limit closed", "from", c.from.String())
 	c.conn.Close()
@@ -180,16 +180,16 @@ func (s *tcpServer) refuse(c *connection) {
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer s.givePlace(c)
 	defer c.conn.Close()
-	defer s.guard(c.from)
-	s.track(c.conn, true)
-	defer s.track(c.conn, false)
+	defer s.recoverPanic(c.from)
+	s.trackConn(c.conn, true)
+	defer s.trackConn(c.conn, false)
 	for {
 		msg, err := s.readMessage(c)
 		if err != nil {
 			return
 		}
-		a := s.answer(msg, c.from, "tcp")
-		if c.newcomer != nil && a.admitted && !s.promote(ctx, c) {
+		a := s.handleMessage(msg, c.from, "tcp")
+		if c.newcomer != nil && a.admitted && !s.promoteNewcomer(ctx, c) {
 			return
 		}
 		switch {
@@ -246,20 +246,20 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
-	if !s.transfers.wait(turn, c.client) {
+	if !s.transfers.waitForPlace(turn, c.client) {
 		s.counters.countTransfer(t.kind(), resultNoPlace, 0)
 		log.Info("Transfer had to wait too long", "waited", s.config.TransferWait)
 		q := t.request
 		m := newSmallMessage()
-		m.begin(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
-		return s.writeMessage(c, s.seal(m, q, t.key, rcodeServFail))
+		m.beginMessage(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
+		return s.writeMessage(c, s.finishReply(m, q, t.key, rcodeServFail))
 	}
-	defer s.transfers.give(c.client)
+	defer s.transfers.givePlace(c.client)
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()
 	end := start.Add(s.config.TransferTimeout)
-	sent, err := t.run(m, s.config.Clock, func(framed []byte) error { return s.writeFramed(c, framed, end) })
+	sent, err := t.sendTransfer(m, s.config.Clock, func(framed []byte) error { return s.writeFramed(c, framed, end) })
 	log = log.WithValues("records", sent.records, "messages", sent.messages, "octets", sent.octets, "took", time.Since(start))
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())
@@ -278,7 +278,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	return err
 }
 
-func (s *tcpServer) track(conn net.Conn, open bool) {
+func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if open {

@@ -31,21 +31,21 @@ type sent struct {
 	octets            int64
 }
 
-// run packs the zone into messages and hands each, with its length octets in front, to
+// sendTransfer packs the zone into messages and hands each, with its length octets in front, to
 // write: the SOA, every other record, the SOA (RFC 5936 §2.2). Every message of a signed
 // transfer is signed. A record that no message can hold or that cannot be packed ends the
 // transfer with an error before the closing SOA: the peer then discards it whole, nothing
 // is ever left out of a transfer that looks complete (coredns/coredns#7859).
-func (t *transfer) run(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
+func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
-	s.begin()
+	s.openMessage()
 	if t.records != nil {
 		for _, record := range t.records {
-			if err := s.add(record, record.Rdata[0]); err != nil {
+			if err := s.sendRecord(record, record.Rdata[0]); err != nil {
 				return s.sent, err
 			}
 		}
-		return s.sent, s.flush()
+		return s.sent, s.flushMessage()
 	}
 	var soa content.Packed
 	for set, err := range t.zone.Packed() {
@@ -60,7 +60,7 @@ func (t *transfer) run(m *message, now func() time.Time, write func([]byte) erro
 			soa.Rdata = [][]byte{bytes.Clone(set.Rdata[0])}
 		}
 		for _, data := range set.Rdata {
-			if err := s.add(set, data); err != nil {
+			if err := s.sendRecord(set, data); err != nil {
 				return s.sent, err
 			}
 		}
@@ -68,10 +68,10 @@ func (t *transfer) run(m *message, now func() time.Time, write func([]byte) erro
 	if soa.Rdata == nil {
 		return s.sent, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
 	}
-	if err := s.add(soa, soa.Rdata[0]); err != nil {
+	if err := s.sendRecord(soa, soa.Rdata[0]); err != nil {
 		return s.sent, err
 	}
-	return s.sent, s.flush()
+	return s.sent, s.flushMessage()
 }
 
 // stream is the sending side of a transfer.
@@ -84,9 +84,9 @@ type stream struct {
 	sent  sent
 }
 
-// begin opens the next message. Question and OPT stand in the first (RFC 5936 §2.2.1,
+// openMessage opens the next message. Question and OPT stand in the first (RFC 5936 §2.2.1,
 // §2.2.5), the room for what follows the answers is kept free in each.
-func (s *stream) begin() {
+func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
 	if s.key != nil {
@@ -98,17 +98,17 @@ func (s *stream) begin() {
 	} else if q.hasOPT {
 		limit -= optLen
 	}
-	s.message.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), question, s.zone.FQDN(), limit)
+	s.message.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), question, s.zone.FQDN(), limit)
 }
 
-func (s *stream) add(set content.Packed, data []byte) error {
-	fits, err := s.message.add(set.Owner, set.Type, set.TTL, data)
+func (s *stream) sendRecord(set content.Packed, data []byte) error {
+	fits, err := s.message.addAnswer(set.Owner, set.Type, set.TTL, data)
 	if err == nil && !fits {
-		if err = s.flush(); err != nil {
+		if err = s.flushMessage(); err != nil {
 			return err
 		}
-		s.begin()
-		_, err = s.message.add(set.Owner, set.Type, set.TTL, data) // an empty message answers with an error, never with "no"
+		s.openMessage()
+		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message answers with an error, never with "no"
 	}
 	if err != nil {
 		return err
@@ -117,13 +117,13 @@ func (s *stream) add(set content.Packed, data []byte) error {
 	return nil
 }
 
-func (s *stream) flush() error {
+func (s *stream) flushMessage() error {
 	if s.sent.messages == 0 && s.request.hasOPT {
 		s.addOPT(rcodeSuccess)
 	}
-	b := s.finish()
+	b := s.finishMessage()
 	if s.key != nil {
-		b, s.prior = s.key.sign(b, s.prior, stampAt(s.now()), s.sent.messages > 0)
+		b, s.prior = s.key.signMessage(b, s.prior, stampAt(s.now()), s.sent.messages > 0)
 	}
 	if len(b) > maxMessage {
 		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)

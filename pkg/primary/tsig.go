@@ -48,7 +48,7 @@ func newSigningKey(k Key) (*signingKey, error) {
 	return s, err
 }
 
-// sameAs: both sign alike.
+// sameAs reports whether both sign alike.
 func (k *signingKey) sameAs(other *signingKey) bool {
 	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
 }
@@ -59,7 +59,7 @@ func wireName(text string) ([]byte, error) {
 	return buf[:n:n], err
 }
 
-func (k *signingKey) mac() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) }
+func (k *signingKey) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) }
 
 func (k *signingKey) macLen() int {
 	switch k.Algorithm {
@@ -94,12 +94,12 @@ func stampAt(now time.Time) stamp {
 	return stamp{time: uint64(now.Unix()) & (1<<48 - 1), fudge: uint16(fudge / time.Second)}
 }
 
-// digest is the MAC over a message (RFC 8945 §4.3): the MAC before it if any, the message
+// computeMAC is the MAC over a message (RFC 8945 §4.3): the MAC before it if any, the message
 // as its signer saw it, then all TSIG variables, or the timers alone for the second and
 // later messages of a stream (§5.3.1). msg is cut before the TSIG record; its ID and
 // ARCOUNT are taken from the arguments.
-func (k *signingKey) digest(prior []byte, msg []byte, id, arcount uint16, p stamp, timersOnly bool) []byte {
-	h := k.mac()
+func (k *signingKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p stamp, timersOnly bool) []byte {
+	h := k.newMAC()
 	var scratch [64]byte
 	if prior != nil {
 		h.Write(binary.BigEndian.AppendUint16(scratch[:0], uint16(len(prior))))
@@ -125,13 +125,13 @@ func (k *signingKey) digest(prior []byte, msg []byte, id, arcount uint16, p stam
 	return h.Sum(nil)
 }
 
-// sign appends a TSIG record to msg and returns the message and its MAC, which is the
+// signMessage appends a TSIG record to msg and returns the message and its MAC, which is the
 // prior of the next message of a stream. prior is the request's MAC, the previous
 // message's, or nil for a request.
-func (k *signingKey) sign(msg, prior []byte, p stamp, timersOnly bool) (signed, mac []byte) {
+func (k *signingKey) signMessage(msg, prior []byte, p stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
-	mac = k.digest(prior, msg, id, arcount, p, timersOnly)
+	mac = k.computeMAC(prior, msg, id, arcount, p, timersOnly)
 	return appendTSIG(msg, k.nameWire, k.algorithmWire, mac, p), mac
 }
 
@@ -160,9 +160,9 @@ type verdict struct {
 	err       uint16      // zero: the signature holds
 }
 
-// verify judges the signature of a message in the order of RFC 8945 §5.2: key, MAC, time,
+// verifySignature judges the signature of a message in the order of RFC 8945 §5.2: key, MAC, time,
 // truncation. prior is nil for a request and the request's MAC for a response.
-func (r keyring) verify(msg []byte, s *signature, prior []byte, now time.Time) verdict {
+func (r keyring) verifySignature(msg []byte, s *signature, prior []byte, now time.Time) verdict {
 	k, ok := r[s.key]
 	if !ok || string(k.Algorithm) != s.algorithm {
 		return verdict{err: tsigBadKey}
@@ -173,7 +173,7 @@ func (r keyring) verify(msg []byte, s *signature, prior []byte, now time.Time) v
 	}
 	p := stamp{time: s.time, fudge: s.fudge, err: s.err, other: s.other}
 	arcount := binary.BigEndian.Uint16(msg[10:]) - 1
-	want := k.digest(prior, msg[:s.at], s.originID, arcount, p, false)
+	want := k.computeMAC(prior, msg[:s.at], s.originID, arcount, p, false)
 	if !hmac.Equal(want[:len(s.mac)], s.mac) {
 		return verdict{key: k, err: tsigBadSig}
 	}
@@ -213,10 +213,10 @@ func newKeyring(list []Key) (keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// MAC is the key's whole MAC over parts, one after the other. It lets who speaks to other servers sign with a key from
+// MAC is the key's whole MAC over parts, one after the other. It lets a client of other servers sign with a key from
 // the same file, while the secret stays here.
 func (k Key) MAC(parts ...[]byte) []byte {
-	mac := (&signingKey{Key: k}).mac()
+	mac := (&signingKey{Key: k}).newMAC()
 	for _, part := range parts {
 		mac.Write(part)
 	}

@@ -31,7 +31,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 		k := testKey(t, "Transfer.Example.", algorithm)
 		r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
 		wire, mac := signed(t, query("example.org.", mdns.TypeSOA), k, time.Now())
-		a := r.respond(wire, loopback, false)
+		a := r.answerMessage(wire, loopback, false)
 		m := unpack(t, a.msg)
 		if m.Rcode != mdns.RcodeSuccess || len(m.Answer) != 1 || m.IsTsig() == nil {
 			t.Fatalf("%s: %v", algorithm, m)
@@ -41,7 +41,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 		}
 		// A refusal is signed too.
 		wire, mac = signed(t, query("example.org.", mdns.TypeA), k, time.Now())
-		a = r.respond(wire, loopback, false)
+		a = r.answerMessage(wire, loopback, false)
 		if err := mdns.TsigVerify(a.msg, base64Of(k.secret), mac, false); err != nil {
 			t.Errorf("%s, refused: %v", algorithm, err)
 		}
@@ -68,7 +68,7 @@ func TestTSIG_errors(t *testing.T) {
 		}
 		msg := pack(t, query("example.org.", mdns.TypeAXFR))
 		p := stampAt(now)
-		mac := sk.digest(nil, msg, binary.BigEndian.Uint16(msg), 0, p, false)
+		mac := sk.computeMAC(nil, msg, binary.BigEndian.Uint16(msg), 0, p, false)
 		for len(mac) < octets {
 			mac = append(mac, 0)
 		}
@@ -110,7 +110,7 @@ func TestTSIG_errors(t *testing.T) {
 		{"signature not last", notLast(), mdns.RcodeFormatError, 0, false},
 	}
 	for _, test := range tests {
-		a := r.respond(test.wire, loopback, true)
+		a := r.answerMessage(test.wire, loopback, true)
 		if a.transfer != nil {
 			t.Errorf("%s: a transfer", test.what)
 			continue
@@ -141,7 +141,7 @@ func TestTSIG_errors(t *testing.T) {
 			ring := keyring{}
 			ring[k.Name], _ = newSigningKey(k)
 			s := readOneResponse(t, a.msg)
-			v := ring.verify(a.msg, s, readOne(t, test.wire).mac, time.Unix(int64(s.time), 0))
+			v := ring.verifySignature(a.msg, s, readOne(t, test.wire).mac, time.Unix(int64(s.time), 0))
 			if v.err != 0 || v.malformed {
 				t.Errorf("%s: the answer's signature: %+v", test.what, v)
 			}
@@ -172,16 +172,16 @@ func withArcount(wire []byte, n uint16) []byte {
 	return wire
 }
 
-// RFC 8945 §5.2: a key proves who asks, it does not widen what its address may.
+// RFC 8945 §5.2: a key proves the peer, it does not widen what its address may.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", HMACSHA256), testKey(t, "b.example.", HMACSHA256)
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
 	wire, _ := signed(t, query("example.org.", mdns.TypeSOA), a, time.Now())
-	if m := unpack(t, r.respond(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {
+	if m := unpack(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {
 		t.Errorf("key a from anywhere: rcode %d", m.Rcode)
 	}
 	wire, _ = signed(t, query("example.org.", mdns.TypeSOA), b, time.Now())
-	if m := unpack(t, r.respond(wire, outside, false).msg); m.Rcode != mdns.RcodeRefused {
+	if m := unpack(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeRefused {
 		t.Errorf("key b: rcode %d, want REFUSED", m.Rcode)
 	}
 }
