@@ -46,7 +46,7 @@ type zone struct {
 	path string
 
 	mu sync.Mutex
-	// loaded: the file as it is was handed to the name server.
+	// loaded says whether the name server has loaded the file as it is.
 	loaded bool
 }
 
@@ -89,8 +89,8 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with every set that passes the check beside those before it. Of the others each is
-// refused by itself, so that one that would keep the zone from loading keeps no other out.
+// Apply writes the file once, with every set that passes the check together with those before it. Each of the others is
+// refused by itself, so that a set that would keep the zone from loading keeps no other set out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -112,13 +112,13 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	return results
 }
 
-// applySets returns an error for all that have none in results.
+// applySets returns an error that is meant for all sets without one in results.
 func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
 	was, err := z.readFile()
 	if err != nil {
 		return err
 	}
-	s := &sieve{b: b, z: z, sets: sets, results: results, taken: was}
+	s := &bisection{b: b, z: z, sets: sets, results: results, taken: was}
 	if s.next, err = was.withNextSerial(); err != nil {
 		return fmt.Errorf("%s: %w", z.path, err)
 	}
@@ -127,11 +127,11 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 	for i := range sets {
 		which[i] = i
 	}
-	refused, err := s.siftSets(ctx, which)
-	// What was refused may have waited for what was taken after it: a mail exchanger for its address.
+	refused, err := s.bisectSets(ctx, which)
+	// A set that was refused may need one that was taken after it, as a mail exchanger needs its address.
 	for err == nil && len(refused) > 0 && s.file != "" {
 		before := len(refused)
-		if refused, err = s.siftSets(ctx, refused); len(refused) == before {
+		if refused, err = s.bisectSets(ctx, refused); len(refused) == before {
 			break
 		}
 	}
@@ -161,21 +161,21 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 	return nil
 }
 
-// sieve finds which sets a zone loads with.
-type sieve struct {
+// bisection finds by halves which sets a zone loads with.
+type bisection struct {
 	b       *Backend
 	z       *zone
 	sets    []protocol.RRset
 	results []error
-	// taken is the zone with what passed so far, next the same with the serial that it is written with, file where that
-	// stands; none before something passed.
+	// taken is the zone with the sets that have passed, next the same zone with its new serial, and file the path of
+	// that, empty before a set has passed.
 	taken, next content
 	file        string
 }
 
-// siftSets takes all of which that pass together, and of the others each half. It returns those that do not pass alone,
-// which have their errors in results, as those have that cannot be in the zone at all.
-func (s *sieve) siftSets(ctx context.Context, which []int) (refused []int, err error) {
+// bisectSets takes all sets of which if they pass together, else each half. It returns the sets that do not pass alone;
+// they have their errors in results, as sets have that cannot be in the zone at all.
+func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int
 	for _, i := range which {
@@ -201,28 +201,28 @@ func (s *sieve) siftSets(ctx context.Context, which []int) (refused []int, err e
 		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
 		return good, nil
 	}
-	first, err := s.siftSets(ctx, good[:len(good)/2])
+	first, err := s.bisectSets(ctx, good[:len(good)/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.siftSets(ctx, good[len(good)/2:])
+	second, err := s.bisectSets(ctx, good[len(good)/2:])
 	return append(first, second...), err
 }
 
-func (s *sieve) dropFile() {
+func (s *bisection) dropFile() {
 	if s.file != "" {
 		os.Remove(s.file)
 		s.file = ""
 	}
 }
 
-// replaceFile has the file take the place of the zone's.
-func (s *sieve) replaceFile() error {
+// replaceFile puts the file in the place of the zone's.
+func (s *bisection) replaceFile() error {
 	if err := os.Rename(s.file, s.z.path); err != nil {
 		return err
 	}
 	s.file = ""
-	// A power cut must not bring the old file back after the answer.
+	// After the answer a power failure must not bring the old file back.
 	dir, err := os.Open(filepath.Dir(s.z.path))
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (s *sieve) replaceFile() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// checkError: the file as a whole would not load.
+// checkError says that the file as a whole would not load.
 type checkError struct{ error }
 
 func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {

@@ -206,7 +206,7 @@ func TestBackend_checksBeforeItReplaces(t *testing.T) {
 	}
 }
 
-// refusedAs: it is the record's fault.
+// refusedAs expects that the record is blamed.
 func refusedAs(err error, code string) bool {
 	var refusal *protocol.Error
 	return errors.As(err, &refusal) && refusal.Code == code && refusal.HTTPStatus() == http.StatusBadRequest

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/webhook-server/server"
 )
 
-// content is a zone: the SOA and all else, in the order of the file.
+// content is a zone, with its entries in the order of the file and the SOA apart.
 type content struct {
 	soa     dns.Entry
 	entries []dns.Entry
@@ -62,7 +62,7 @@ func (c content) marshal() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// withNextSerial has the serial after c's.
+// withNextSerial returns c with the serial after its own.
 func (c content) withNextSerial() (content, error) {
 	fields := strings.Fields(c.soa.Data)
 	if len(fields) != 7 {
@@ -120,7 +120,7 @@ func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	return c, true, nil
 }
 
-// hasLastAddress: the set has the last addresses of a name server of the zone.
+// hasLastAddress says whether the set is the last addresses of a name server of the zone.
 func (c content) hasLastAddress(set protocol.RRset) bool {
 	if set.Type != rdata.A && set.Type != rdata.AAAA {
 		return false

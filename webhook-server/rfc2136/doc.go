@@ -9,7 +9,7 @@
 // (4) the name servers of a zone are replaced without being gone in between; (5) a record that the server does not
 // take, while it takes others, is refused by itself.
 //
-// It does not know zones: the server has them, and says when it has one not.
+// It does not know which zones there are: the DNS server has them, and says when it lacks one.
 //
 // Read backend.go; there is nothing else.
 package rfc2136

@@ -10,9 +10,10 @@ import (
 	"sync"
 )
 
-// readers are the requests whose body is being read. Any client can begin one: the signature covers the body, so it
-// is not checked yet. A client, an IPv4 address or an IPv6 /64, has its share and waits for it; where all places are
-// taken the oldest is cut. A body that is sent arrives in a moment, so what is cut is one that is held back.
+// readers are the requests whose body is being read. Any client can begin one, because the signature covers the body
+// and is not checked yet. A client (an IPv4 address, or an IPv6 /64) waits while it has its share of the places. When all
+// places are taken the oldest request is cut: a body that a client does send arrives in a moment, so the oldest is one
+// that is held back.
 type readers struct {
 	most, share int
 
@@ -32,7 +33,7 @@ func newReaders(most, share int) *readers {
 	return &readers{most: most, share: share, order: list.New(), client: map[netip.Prefix]int{}, freed: make(chan struct{})}
 }
 
-// findClient is zero for an address that is none: all such share.
+// findClient returns zero for what is no address: all such clients share one.
 func findClient(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -46,8 +47,8 @@ func findClient(remote string) netip.Prefix {
 	return client
 }
 
-// takePlace waits while the client has its share, and is nil when ctx ends first. cut may be called until leave, and may
-// not block.
+// takePlace waits while the client has its share, and returns nil when ctx ends first. cut may be called until
+// leavePlace, and may not block.
 func (r *readers) takePlace(ctx context.Context, remote string, cut func()) *reader {
 	client := findClient(remote)
 	for {
