@@ -268,7 +268,7 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	}
 }
 
-// quote quotes text for a message and cuts what nobody would read.
+// quote quotes text for a message and cuts it if it is long.
 func quote(text string) string {
 	const most = 100
 	if len(text) > most {

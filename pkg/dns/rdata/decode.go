@@ -33,8 +33,8 @@ func (d *decoder) take(n int) ([]byte, error) {
 	return taken, nil
 }
 
-// decodeWire appends the canonical text of wire rdata. It judges the octets as
-// strictly as encode judges text: they may come from "\# length hex".
+// decodeWire appends the canonical text of wire rdata. It checks the octets as strictly as encodeText checks text: they
+// may come from "\# length hex".
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	p := planOf(t)
 	if !p.known() {
@@ -159,7 +159,7 @@ func (d *decoder) readField(t Type, k kind, text, wire []byte) ([]byte, error) {
 	}
 }
 
-// readRareField is the part of field that no busy zone needs.
+// readRareField reads the kinds of fields that are rare in zones.
 func (d *decoder) readRareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 	switch k {
 	case kindEUI48, kindEUI64:
@@ -229,7 +229,7 @@ func (d *decoder) readRareField(t Type, k kind, text, wire []byte) ([]byte, erro
 	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
-// readString reads a length octet and what it announces.
+// readString reads a length octet and as many octets.
 func (d *decoder) readString() ([]byte, error) {
 	length, err := d.take(1)
 	if err != nil {
@@ -238,7 +238,7 @@ func (d *decoder) readString() ([]byte, error) {
 	return d.take(int(length[0]))
 }
 
-// readName reads an uncompressed name. What ends below the mark was relative.
+// readName reads an uncompressed name. One that ends in the mark was relative.
 func (d *decoder) readName(text []byte) ([]byte, error) {
 	start, total := len(text), 0
 	for {
@@ -358,8 +358,8 @@ func (d *decoder) readPrefixes(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// gatewayType is in the second octet of both types that have one; AMTRELAY's
-// has the discovery bit on top (RFC 8777 §4.1).
+// gatewayType returns the second octet of both types that have one, without the discovery bit of AMTRELAY (RFC 8777
+// §4.1).
 func gatewayType(t Type, wire []byte) byte {
 	if uint16(t) == mdns.TypeAMTRELAY {
 		return wire[1] & 0x7f
@@ -413,8 +413,8 @@ func (d *decoder) readHIP(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// markEnds says that the label of n octets that comes now, with which a name is
-// total octets long, is the mark that ends it: only the root after it is the name's own.
+// markEnds reports that the next label, of n octets, with which the name is total octets long, is the mark that ends
+// it. Of mark and root only the root belongs to the name.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rdata reads, normalises and writes the data of resource records: one
-// value at a time, as its author defined it or resolved into a zone. It is the
-// room of miekg/dns; no other package of dns but zonefile sees that library.
+// Package rdata reads, normalises and writes the data of resource records: one value at a time, as its author defined
+// it or resolved into a zone. It is the room of miekg/dns; of the packages of dns only zonefile imports that library
+// too.
 //
 // It promises: (1) a Value has one spelling: equal Texts of one Type are the
 // same definition, and parsing a Text gives the same Value again; (2) names

@@ -20,13 +20,12 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// noMark: the wire form has no relative names to recognise.
+// noMark: the wire form has no relative names.
 const noMark = 0
 
-// encodeText turns the text of one value into uncompressed wire rdata, appended to
-// wire. Relative names end in a top label of one octet, mark, which the text
-// does not contain: so decode knows them from names that were absolute, and
-// strings that look like names are never touched.
+// encodeText turns the text of one value into uncompressed wire rdata, appended to wire. Relative names end in a top
+// label of one octet, mark, which the text does not contain. By it decodeWire tells them from absolute names, and
+// strings that look like names are left alone.
 func encodeText(t Type, text string, from source, wire []byte) ([]byte, byte, error) {
 	p := planOf(t)
 	text = trimBlanks(text)
@@ -60,8 +59,8 @@ func encodeText(t Type, text string, from source, wire []byte) ([]byte, byte, er
 	}
 	simple, err := encodeFields(t, p, fields, []byte{1, mark, 0}, wire)
 	if err != nil && (!p.own || from == stored && p.bent) {
-		// Mnemonics of algorithms and certificates, times with units: the
-		// library knows them. Where it does not either, our error is the better.
+		// The library knows mnemonics of algorithms and certificates, and times with units. If it fails too, our error
+		// is the better one.
 		if library, libErr := encodeByLibrary(t, p, text, from, fields, mark, wire); libErr == nil {
 			return library, mark, nil
 		}
@@ -73,8 +72,7 @@ func syntaxOf(p *plan) syntax {
 	return syntax{strings: p.octets, innerQuotes: slices.Contains(p.fields, kindParams)}
 }
 
-// chooseMark returns an octet of which text has no trace, neither raw nor
-// escaped.
+// chooseMark returns an octet that text does not contain, neither raw nor escaped.
 func chooseMark(p *plan, text string) (byte, error) {
 	if !p.hasNames() {
 		return noMark, nil
@@ -141,7 +139,7 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 	start, i := len(wire), -1 // i counts tokens: a field may take two of them
 	for at, k := range p.fields {
 		if i++; i >= len(fields) {
-			break // checkCount has seen that the rest may be absent
+			break // optional fields, as checkCount has verified
 		}
 		field := fields[i]
 		if field.quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindDigits && k != kindDecimal && k != kindTag {
@@ -228,8 +226,7 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 	return wire, nil
 }
 
-// appendOneString appends text as one character-string; it may not be split,
-// for its place says what it is.
+// appendOneString appends text as one character-string. It must not be split: the position of a string is its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -242,8 +239,7 @@ func errLongString(text string) error {
 	return fmt.Errorf("string %s is %d octets or longer, the limit is 255 (RFC 1035 §3.3); shorten it", quote(text), 256)
 }
 
-// checkBareString holds the strings that are printed without quotes to a
-// syntax that never needs them.
+// checkBareString checks strings that are printed without quotes for a syntax that never needs quotes.
 func checkBareString(k kind, text string) error {
 	ok := text != ""
 	switch k {
@@ -286,8 +282,8 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic reads the i-th field, a number, or the name that one has in the types where
-// servers read and write names: of a DNSSEC algorithm or a certificate type.
+// parseMnemonic reads the i-th field: a number, or the mnemonic of a DNSSEC algorithm or certificate type, in the types
+// for which servers read and write these.
 func parseMnemonic(t Type, i int, field token, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if err == nil || field.quoted {
@@ -337,8 +333,7 @@ func putLength(wire []byte, length int, field token, err error) error {
 	return nil
 }
 
-// appendTypes appends RR types as a bit map (RFC 4034 §4.1.2). Their author
-// need not have sorted them.
+// appendTypes appends RR types, in any order, as a bit map (RFC 4034 §4.1.2).
 func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
@@ -412,7 +407,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	} else {
 		wire = append(wire, 0)
 	}
-	// With a mark in place of the zone it is judged as in the shortest one, the root.
+	// With a mark in place of the zone the length is checked as in the shortest zone, the root.
 	if n++; relative && !isMark(top) {
 		n += len(top) - 1
 	}
@@ -422,8 +417,8 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// appendGateway appends the gateway of IPSECKEY and AMTRELAY: what it is, the
-// gateway type has said (RFC 4025 §2.5, RFC 8777 §4.2.3).
+// appendGateway appends the gateway of IPSECKEY and AMTRELAY in the form of the gateway type (RFC 4025 §2.5, RFC 8777
+// §4.2.3).
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:
@@ -467,8 +462,7 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendHex appends the octets of fields, which are one number broken by
-// blanks where its author liked.
+// appendHex appends the octets of fields, which are one hexadecimal number with blanks anywhere.
 func appendHex(wire []byte, fields []token) ([]byte, error) {
 	var high byte
 	digits := 0
@@ -503,7 +497,7 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// appendBase64 appends the octets of fields, one text broken by blanks.
+// appendBase64 appends the octets of fields, which are one base64 text with blanks anywhere.
 func appendBase64(wire []byte, fields []token) ([]byte, error) {
 	text := fields[0].text
 	if len(fields) > 1 {
@@ -520,7 +514,7 @@ func appendBase64(wire []byte, fields []token) ([]byte, error) {
 	return wire, nil
 }
 
-// encodeByLibrary leaves the text to miekg/dns, with the mark as origin.
+// encodeByLibrary encodes the text by miekg/dns, with the mark as origin.
 func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, mark byte, wire []byte) ([]byte, error) {
 	if err := checkForLibrary(p, fields); err != nil {
 		return nil, err
@@ -544,8 +538,8 @@ func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, 
 	if !ok || rr == nil || Type(rr.Header().Rrtype) != t {
 		return nil, errors.New(p.usage())
 	}
-	// The text bounds the wire: no octet needs less than one character, names
-	// grow by the mark, and fixed fields by at most what a number is shorter.
+	// The text bounds the wire form: an octet takes at least one character, names grow by the mark, and fixed fields by
+	// at most the digits that a number lacks.
 	buffer := make([]byte, 1024+2*len(text))
 	end, err := mdns.PackRR(rr, buffer, 0, nil, false)
 	if err != nil {
@@ -561,7 +555,7 @@ func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, 
 	return append(wire, packed...), nil
 }
 
-// checkForLibrary refuses what the library would accept and bend.
+// checkForLibrary refuses text that the library would accept and alter.
 func checkForLibrary(p *plan, fields []token) error {
 	for i, f := range fields {
 		if f.quoted {
@@ -574,8 +568,7 @@ func checkForLibrary(p *plan, fields []token) error {
 	return nil
 }
 
-// libraryReason is the library's error without the position in a line that its
-// author never wrote.
+// libraryReason is the library's error without the position, which is that in a generated line.
 func libraryReason(err error) string {
 	reason := strings.TrimPrefix(err.Error(), "dns: ")
 	if i := strings.LastIndex(reason, " at line: "); i >= 0 {
@@ -595,8 +588,7 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks takes the blanks off both ends of text, but for one that a backslash
-// escapes: that one belongs to the last field.
+// trimBlanks removes the blanks from both ends of text, except an escaped one, which belongs to the last field.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")
@@ -606,8 +598,7 @@ func trimBlanks(text string) string {
 	return short
 }
 
-// endsEscaped says that text ends in a backslash that is not escaped itself: it
-// escapes what follows.
+// endsEscaped reports that text ends in a backslash that escapes the next character.
 func endsEscaped(text string) bool {
 	backslashes := len(text) - len(strings.TrimRight(text, `\`))
 	return backslashes%2 == 1

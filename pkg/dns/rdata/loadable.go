@@ -14,12 +14,11 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// The rules here are not of the syntax. Servers refuse a zone, all of it, for
-// one record that breaks them, whether it comes by transfer or as a file; so
-// one tenant could stop every other one in the zone (S5.7).
+// The rules here are beyond the syntax. Servers refuse a whole zone for one record that breaks them, by transfer or as
+// a file, so that one tenant could block all others in the zone (S5.7).
 
-// CheckLoadable judges wire rdata that Parse or ParseStored has found well-formed:
-// whether BIND, Knot, NSD and PowerDNS all load a zone with it (S5.7).
+// CheckLoadable checks that BIND, Knot, NSD and PowerDNS all load a zone with wire rdata that Parse or ParseStored has
+// found well-formed (S5.7).
 func CheckLoadable(t Type, wire []byte) error {
 	switch uint16(t) {
 	case mdns.TypeDS, mdns.TypeCDS, mdns.TypeDLV, mdns.TypeTA:
@@ -44,7 +43,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case mdns.TypeCAA:
-		// RFC 8659 has no such bound any more; NSD reads no zone file with a longer one.
+		// RFC 8659 has no such bound any more; NSD refuses a zone file with a longer tag.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
 		}
@@ -74,14 +73,14 @@ func CheckLoadable(t Type, wire []byte) error {
 			return errors.New("the target of a URI is not empty (RFC 7553 §4.4), and PowerDNS reads a zero octet there; name one, as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case mdns.TypeLOC:
-		// PowerDNS reads 4,000 km instead, and does not find the record again that an IXFR takes away.
+		// PowerDNS reads 4,000 km instead, and does not find the record that an IXFR removes.
 		for _, size := range wire[1:4] {
 			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
 				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
 			}
 		}
 	case mdns.TypeIPSECKEY:
-		// What PowerDNS has no text for, it does not read from a file.
+		// PowerDNS has no text for these, and does not read them from a file.
 		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, as in \"10 3 2 gw.example.org. AQNR...\"")
 		}
@@ -148,7 +147,7 @@ func CheckLoadable(t Type, wire []byte) error {
 	return nil
 }
 
-// Types that the library does not know and servers do.
+// Types that servers know and the library does not.
 const (
 	typeWKS    = 11
 	typeNSAP   = 22
@@ -165,7 +164,7 @@ const (
 	typeLUA    = 65402
 )
 
-// isHost says that an absolute name is one of a host.
+// isHost reports that an absolute name is a host name.
 func isHost(text string) bool {
 	for label := range strings.SplitSeq(strings.TrimSuffix(text, "."), ".") {
 		if strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") || strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
@@ -175,10 +174,10 @@ func isHost(text string) bool {
 	return true
 }
 
-// maxFields is how many fields of a value NSD reads from a zone file.
+// maxFields is the number of fields of a value that NSD reads from a zone file.
 const maxFields = 64
 
-// maxTag is how many characters the tag of a CAA has at most.
+// maxTag is the maximum length of the tag of a CAA.
 const maxTag = 15
 
 // Octets by algorithm number (IANA); read only.

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// LOC is read and written here because the library computes it in floating
-// point, and its text does not read back to the same octets.
+// LOC is read and written here: the library computes it in floating point, and its text does not give the same octets
+// again.
 
 const (
 	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2
@@ -91,8 +91,7 @@ func locCentimetres(text string) (int64, error) {
 	return locDecimal(text, 2)
 }
 
-// locSize reads a size or precision, which the wire holds as one digit and a
-// power of ten.
+// locSize reads a size or precision, which the wire form has as one digit and a power of ten.
 func locSize(text string) (byte, error) {
 	cm, err := locCentimetres(text)
 	if err != nil || cm < 0 || cm > 9e9 {
@@ -135,7 +134,7 @@ func pow10(n int) int64 {
 	return value
 }
 
-// readLOC writes what appendLOC reads, every part spelled out.
+// readLOC appends the text that appendLOC reads, with all its parts.
 func (d *decoder) readLOC(text []byte) ([]byte, error) {
 	octets, err := d.take(16)
 	if err != nil {

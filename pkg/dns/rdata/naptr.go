@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// checkSubstitution judges the regexp field of a NAPTR (RFC 3402 §3.2): empty,
-// or delimiter, POSIX extended regular expression, delimiter, replacement,
-// delimiter, flags. It is narrower than POSIX where implementations differ.
+// checkSubstitution checks the regexp field of a NAPTR (RFC 3402 §3.2): empty, or delimiter, POSIX extended regular
+// expression, delimiter, replacement, delimiter, flags. Where implementations of POSIX differ it refuses.
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -89,7 +88,7 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
-// readSequence reads up to the end, "|" or ")"; something has to be there.
+// readSequence reads up to the end, "|" or ")". It must not be empty.
 func (e *expression) readSequence(depth int) error {
 	empty := true
 	for e.rest != "" && e.rest[0] != '|' && e.rest[0] != ')' {
@@ -136,8 +135,7 @@ func (e *expression) readSequence(depth int) error {
 	return nil
 }
 
-// readRepetition reads at most one of * + ? {n} {n,} {n,m}; a second one finds
-// nothing to repeat.
+// readRepetition reads at most one of * + ? {n} {n,} {n,m}. A second one has nothing to repeat.
 func (e *expression) readRepetition() error {
 	if e.rest == "" {
 		return nil
@@ -185,7 +183,7 @@ func (e *expression) readBracket() error {
 			}
 			e.rest = after
 		case e.rest[0] == '\\':
-			return bad // an escape to some, a backslash to others
+			return bad // some implementations read an escape, others a backslash
 		case len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']':
 			if low, high := e.rest[0], e.rest[2]; low > high || !isPlainRange(low, high) {
 				return bad
@@ -197,7 +195,7 @@ func (e *expression) readBracket() error {
 	}
 }
 
-// isPlainRange: ranges over other characters depend on the locale.
+// isPlainRange reports a range of digits or letters of one case. Other ranges depend on the locale.
 func isPlainRange(low, high byte) bool {
 	in := func(from, to byte) bool { return from <= low && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')

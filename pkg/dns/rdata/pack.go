@@ -15,16 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs the values of one zone. It is Value.Pack for many of them: the
-// origin is packed once, and a type whose fields are plain goes from its
-// defined text to the wire without a resolved text between. It is immutable.
+// Packer packs the values of one zone, as Value.Pack does for one. The origin is packed once, and types of plain fields
+// are packed without resolving their text first. It is immutable.
 type Packer struct {
 	origin name.Name
 	top    []byte // wire form of origin, empty for the zero Name
 }
 
-// NewPacker is the packer of a zone named origin; the zero Name does for
-// values without relative names.
+// NewPacker makes the packer of a zone named origin. The zero Name is enough for values without relative names.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{origin: origin}
 	if !origin.IsZero() {
@@ -43,8 +41,7 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends the labels of owner as on the wire, none for the apex:
-// what stands in front of the zone's name.
+// AppendLabels appends the wire form of the labels of owner, none for the apex. The zone's name is not among them.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire
@@ -102,14 +99,12 @@ func (p *Packer) appendValue(wire []byte, v Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// No mnemonics, so no library: a canonical text has none.
+	// The library is not needed: canonical text has no mnemonics.
 	return encodeFields(v.Type, plan, fields, p.top, wire)
 }
 
-// appendService appends an SVCB or HTTPS (RFC 9460 §2.2): what the library does
-// as well, but it reads a whole zone file for each. Canonical text has its keys
-// in order and its values in quotes; whatever is not plain is left to the
-// library.
+// appendService appends an SVCB or HTTPS value (RFC 9460 §2.2), which the library would read as a zone file for each.
+// Canonical text has its keys in order and its values in quotes. Values with escapes are left to the library.
 func (p *Packer) appendService(wire []byte, plan *plan, text string) ([]byte, bool) {
 	var space [16]token
 	fields, err := splitText(text, syntaxOf(plan), space[:0])
@@ -166,7 +161,7 @@ var paramKeys = func() map[string]uint16 {
 	return keys
 }()
 
-// appendParam appends the value of a parameter; false leaves it to the library.
+// appendParam appends the value of a parameter. It returns false for values that are left to the library.
 func appendParam(wire []byte, key mdns.SVCBKey, value string) ([]byte, bool) {
 	switch key {
 	case mdns.SVCB_NO_DEFAULT_ALPN:
@@ -208,8 +203,7 @@ func appendParam(wire []byte, key mdns.SVCBKey, value string) ([]byte, bool) {
 	return wire, true
 }
 
-// parseIPv4 reads four decimal numbers without leading zeros; what else may be
-// an address is for netip to say.
+// parseIPv4 reads four decimal numbers without leading zeros. Other text is left to netip.
 func parseIPv4(text string) (four [4]byte, ok bool) {
 	at, number, digits := 0, 0, 0
 	for i := 0; i < len(text); i++ {

@@ -16,14 +16,13 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Service parameters (RFC 9460). The formats of their values are the library's;
-// what it does not read is the generic form of a registered key, "key7=…",
-// which RFC 9460 §2.1 allows and BIND writes for keys it has no name for.
+// Service parameters (RFC 9460). The library reads and writes the formats of their values. It does not read the generic
+// form of a registered key, "key7=…", which RFC 9460 §2.1 allows and BIND writes for keys that it has no name for.
 
-// cutParams takes the service parameters that the library does not read, or bends,
-// out of the fields of an SVCB: their octets by key, and the text that is left for
-// the library. It reads no generic form of a registered key, drops the end of a
-// list of addresses that ends in a comma, and takes no IPv6 address that holds an IPv4 one.
+// cutParams removes the service parameters that the library does not read, or alters, from the fields of an SVCB. It
+// returns their octets by key, and the text that is left for the library. The library does not read the generic form of
+// a registered key, drops the comma at the end of a list of addresses, and refuses an IPv6 address that holds an IPv4
+// one.
 func cutParams(fields []token, from source) (rest string, octets map[uint16][]byte, err error) {
 	var kept []string
 	for _, f := range fields {
@@ -91,7 +90,7 @@ func appendHints(wire []byte, key mdns.SVCBKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// addParams puts octets among the parameters of SVCB wire rdata, in order.
+// addParams inserts parameters, octets by key, into SVCB wire rdata, in order.
 func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
 	d := decoder{rest: wire[2:]}
 	if _, err := d.readName(nil); err != nil {
@@ -128,8 +127,8 @@ func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
 	return merged, nil
 }
 
-// readParams reads service parameters (RFC 9460 §2.2). The formats of most values are
-// the library's; each value is written in quotes, for some need them.
+// readParams reads service parameters (RFC 9460 §2.2). The library formats most values. All are written in quotes,
+// which some need.
 func (d *decoder) readParams(text []byte) ([]byte, error) {
 	last := -1
 	for len(d.rest) > 0 {
@@ -167,7 +166,7 @@ func (d *decoder) readParams(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// formatHints writes the addresses of an ipv4hint or ipv6hint.
+// formatHints formats the addresses of an ipv4hint or ipv6hint.
 func formatHints(key mdns.SVCBKey, value []byte) (string, error) {
 	size := 4
 	if key == mdns.SVCB_IPV6HINT {
@@ -187,7 +186,7 @@ func formatHints(key mdns.SVCBKey, value []byte) (string, error) {
 	return string(text), nil
 }
 
-// formatParamByLibrary leaves one parameter, in wire form, to miekg/dns.
+// formatParamByLibrary formats one parameter, in wire form, by miekg/dns.
 func formatParamByLibrary(param []byte) (string, error) {
 	alone := append([]byte{0, 1, 0}, param...) // of a record with priority 1 and the root as target
 	header := mdns.RR_Header{Name: ".", Rrtype: mdns.TypeSVCB, Class: mdns.ClassINET, Rdlength: uint16(len(alone))}
@@ -198,7 +197,7 @@ func formatParamByLibrary(param []byte) (string, error) {
 	return rr.(*mdns.SVCB).Value[0].String(), nil
 }
 
-// checkParams: RFC 9460 §2.4.3 and §8 say which service parameters need others.
+// checkParams checks service parameters: which need others (RFC 9460 §2.4.3, §8), and which not every server loads.
 func checkParams(wire []byte) error {
 	d := decoder{rest: wire[2:]}
 	if _, err := d.readName(nil); err != nil {
@@ -209,7 +208,7 @@ func checkParams(wire []byte) error {
 	params := 0
 	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
-		// PowerDNS reads them as the records that follow in a transfer: their author would write other tenants' names.
+		// PowerDNS reads the parameters as the next records of a transfer: a tenant could write names of other tenants.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, or write a priority from 1")
 	}
 	for len(d.rest) > 0 {
@@ -227,8 +226,7 @@ func checkParams(wire []byte) error {
 		switch mdns.SVCBKey(key) {
 		case mdns.SVCB_MANDATORY, mdns.SVCB_NO_DEFAULT_ALPN, mdns.SVCB_PORT, mdns.SVCB_IPV4HINT, mdns.SVCB_ECHCONFIG, mdns.SVCB_IPV6HINT:
 		default:
-			// PowerDNS sees no quotes behind "=", in files and where it reads back what it was handed: it fails at
-			// every answer.
+			// PowerDNS does not read quotes after "=", neither in files nor in its own store, and fails to answer.
 			if bytes.ContainsAny(value, "();") {
 				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", mdns.SVCBKey(key))
 			}
@@ -240,13 +238,12 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
-			// PowerDNS takes others in and then fails at every answer with them; Knot reads a backslash in a file as
-			// two.
+			// PowerDNS loads others and then fails to answer; Knot reads a backslash in a file as two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
 				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
 					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
-				// Knot 3.2 takes both for an empty item of the list, and reads no zone file with one.
+				// Knot 3.2 reads both as an empty item of the list, and refuses a zone file with one.
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
 					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
@@ -286,8 +283,8 @@ func checkParams(wire []byte) error {
 	return nil
 }
 
-// isQueryPath: of the URI templates of RFC 6570, the one kind that RFC 9461 §5
-// is about: a path of plain characters and the variable dns.
+// isQueryPath reports that path is a URI template (RFC 6570) as RFC 9461 §5 wants it: plain characters and the variable
+// dns.
 func isQueryPath(path string) bool {
 	before, after, ok := strings.Cut(path, "{?dns}")
 	if !ok {

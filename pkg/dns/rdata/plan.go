@@ -71,7 +71,7 @@ type plan struct {
 	simple bool
 }
 
-// opaque is the plan of types that nobody has a format for: RFC 3597 only.
+// opaque is the plan of types without a presentation format: RFC 3597 only.
 var opaque = &plan{}
 
 // plans covers every type with a presentation format; the lookup of common
@@ -187,8 +187,8 @@ func kindOf(field reflect.StructField, t Type) kind {
 	}
 }
 
-// describeType corrects what tags cannot say: fields that are one thing as text and
-// two on the wire, strings with a narrower syntax, and who reads the type.
+// describeType corrects what tags cannot say: fields that are one thing as text and two on the wire, strings with a
+// narrower syntax, and whether the library reads the type.
 func (p *plan) describeType(t Type) {
 	switch uint16(t) {
 	case mdns.TypeLOC:

@@ -16,7 +16,7 @@ import (
 // maxValue is the most a value may take on the wire, in octets (S5.6).
 const maxValue = 4096
 
-// token is one field of a value's text, escapes untouched, quotes taken off.
+// token is one field of a value's text, with its escapes and without its quotes.
 type token struct {
 	text   string
 	quoted bool
@@ -30,9 +30,8 @@ type syntax struct {
 	innerQuotes bool
 }
 
-// splitText cuts the text of one value into fields and refuses what belongs to a
-// file and not to a value: newlines, comments, parentheses, directives (S5.2).
-// Errors do not repeat the text; the caller does.
+// splitText cuts the text of one value into fields. It refuses the syntax of files: newlines, comments, parentheses,
+// directives (S5.2). Errors do not repeat the text; the caller adds it.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -66,8 +65,8 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
-// splitFields is split for a type: as many fields as it has, and for a text
-// that begins with a quote strings in quotes only (S5.2).
+// splitFields splits the text of a type. It checks the number of fields, and that a text type which begins with a quote
+// has quoted strings only (S5.2).
 func splitFields(t Type, p *plan, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, syntaxOf(p), space)
 	if err != nil {
@@ -83,11 +82,10 @@ func splitFields(t Type, p *plan, text string, from source, space []token) ([]to
 	return fields, p.checkCount(fields)
 }
 
-// encodeBareText reads the data of a text type that does not begin with a
-// quote: all of it is one string, octet by octet (S5.2). Nothing in it means
-// anything, a backslash, a quote or a semicolon no more than a letter: what its
-// author sees is what is served, and the canonical text, in quotes, escapes it.
-// Octets that nobody sees are refused; in quotes they can be written.
+// encodeBareText reads the data of a text type that does not begin with a quote: all of it is one string, octet by
+// octet (S5.2). No character has a special meaning, neither backslash nor quote nor semicolon: the text is served as it
+// is written, and the canonical text, in quotes, escapes it. Invisible octets are refused; in quotes they can be
+// written.
 func encodeBareText(t Type, text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -204,8 +202,8 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns the octet that s begins with and how much of s it takes. s
-// has passed checkEscape; whatever has not is taken literally, never skipped.
+// unescape returns the octet that s begins with and its length in s. s has passed checkEscape; a malformed escape is
+// taken literally, never skipped.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1
@@ -218,8 +216,7 @@ func unescape(s string) (byte, int) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// checkDirective refuses what a master file would obey (RFC 1035 §5.1): who
-// writes it here expects something that will not happen.
+// checkDirective refuses the directives of a master file (RFC 1035 §5.1), which would have no effect in a value.
 func checkDirective(first string) error {
 	if first[0] != '$' {
 		return nil
@@ -251,9 +248,8 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends one label of a name. Everything that means something
-// anywhere in a master file is escaped, so that the text is safe in all of
-// them; upper case is lowered (RFC 4034 §6.2).
+// appendLabel appends one label of a name. Every character with a meaning in a master file is escaped, so that the text
+// is safe anywhere in one. Upper case is lowered (RFC 4034 §6.2).
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {
@@ -270,7 +266,7 @@ func appendLabel(text, label []byte) []byte {
 	return text
 }
 
-// quote quotes text for a message and cuts what nobody would read.
+// quote quotes text for a message and cuts it if it is long.
 func quote(text string) string {
 	const most = 100
 	if len(text) > most {

@@ -177,7 +177,7 @@ func (t Type) CheckRecord() error {
 	case SOA:
 		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, negativeResponseCache, primaryNameServer or contact there")
 	case RRSIG, NSEC, NSEC3, NSEC3PARAM, Type(mdns.TypeSIG), Type(mdns.TypeNXT):
-		return fmt.Errorf("type %s cannot be a Record: it is made by whoever signs the zone; sign on a secondary", t)
+		return fmt.Errorf("type %s cannot be a Record: signing a zone makes it; sign on a secondary", t)
 	case OPT, TKEY, TSIG:
 		return fmt.Errorf("type %s cannot be a Record: it belongs to a message, not to a zone", t)
 	case Type(mdns.TypeNULL):

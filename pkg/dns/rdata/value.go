@@ -17,9 +17,8 @@ import (
 // relative (no trailing dot), "@" for the zone itself. Values are comparable:
 // == means the same definition.
 //
-// Only Parse and FromRR make a Value from foreign text. A Value put together
-// from a Text that Parse returned once is as good; on any other Text the
-// methods fail, they do not guess.
+// Only Parse and FromRR make a Value from foreign text. A Value composed of a Text that Parse returned is equally
+// valid. With any other Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
@@ -40,7 +39,7 @@ func (v Value) String() string { return v.Text }
 // at most 255 octets (S5.2). A value that begins with a quote is quoted strings
 // and nothing else, with the escapes of RFC 1035 §5.1.
 //
-// It does not ask whether t may be a Record; that is CheckRecord.
+// It does not check whether t may be a Record; CheckRecord does.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
 	if err != nil {
@@ -49,10 +48,9 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored reads a value that an object has, as Parse of the version that took
-// it in did: text that is refused by now, or was bent by the library, has the
-// canonical spelling that it had, so that what stands can be found and removed.
-// Whether servers load it is for CheckLoadable to say.
+// ParseStored reads a value of a stored object as Parse of the version that admitted it did. Text that is refused by
+// now, or that the library altered, keeps the canonical spelling that it had, so that its entries can be found and
+// removed. CheckLoadable judges whether servers load it.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -73,13 +71,13 @@ func FromRR(t Type, text string, origin name.Name) (string, error) {
 	return v.Resolve(origin)
 }
 
-// source is where the text of a value comes from.
+// source is the origin of the text of a value.
 type source uint8
 
 const (
 	oneValue source = iota // a field of an API object, or a Value's Text
 	zoneFile               // a line of a zone file
-	stored                 // a field of an API object that an earlier version took in
+	stored                 // a field of an API object that an earlier version admitted
 )
 
 func (s source) limit() int {
@@ -91,8 +89,7 @@ func (s source) limit() int {
 
 func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
-	// Before anything looks at the text: every octet written as \DDD, with the
-	// quotes and blanks of the shortest strings.
+	// The longest text of a value has every octet as \DDD, with the quotes and blanks of the shortest strings.
 	if len(text) > 5*limit {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
@@ -119,8 +116,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 		v.Text = string(canonical)
 	}
 	if p := planOf(t); p.known() && !p.simple {
-		// The library read this one; what it would read differently the second
-		// time (promise 1) has no canonical text.
+		// The library read this value. One that it reads differently the second time has no canonical text (promise 1).
 		again, mark, err := encodeText(t, v.Text, stored, nil)
 		if err == nil {
 			textSpace := [512]byte{}
@@ -133,8 +129,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	return v, nil
 }
 
-// equalButCase compares octets, upper and lower case letters being the same:
-// names are lowered on the way.
+// equalButCase compares octets without regard to the case of letters: names are lowered on the way.
 func equalButCase(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false
@@ -217,8 +212,7 @@ func (v Value) Pack(origin name.Name) ([]byte, error) {
 	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }
 
-// Host is the host that an NS, CNAME, DNAME, PTR, MX, SRV, SVCB or HTTPS value
-// names, as it is defined; "" for other types.
+// Host returns the host of an NS, CNAME, DNAME, PTR, MX, SRV, SVCB or HTTPS value as it is defined, "" for other types.
 func (v Value) Host() string {
 	switch v.Type {
 	case NS, CNAME, DNAME, PTR, MX, SRV:
@@ -231,9 +225,8 @@ func (v Value) Host() string {
 	return ""
 }
 
-// Target is that host in a zone named origin; false where there is none, and
-// when the name could not be an owner name (S1.4), so nothing in a zone can
-// stand at it.
+// Target returns that host, absolute in a zone named origin. It is false if there is none, or if the name cannot be an
+// owner name (S1.4), so that no entry can stand at it.
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {
@@ -243,7 +236,7 @@ func (v Value) Target(origin name.Name) (name.Name, bool) {
 	return n, err == nil
 }
 
-// absoluteText says that a name's text ends in a dot that is not escaped.
+// absoluteText reports that a name's text ends in a dot that is not escaped.
 func absoluteText(text string) bool {
 	if text == "" || text[len(text)-1] != '.' {
 		return false
@@ -255,7 +248,7 @@ func absoluteText(text string) bool {
 	return backslashes%2 == 0
 }
 
-// relativeWireLen is what the labels of a relative name take on the wire.
+// relativeWireLen is the length of the labels of a relative name on the wire.
 func relativeWireLen(text string) int {
 	n := 1
 	for i := 0; i < len(text); n++ {
@@ -265,8 +258,7 @@ func relativeWireLen(text string) int {
 	return n
 }
 
-// checkCount compares the number of fields with what the type has, where that
-// number is fixed.
+// checkCount checks the number of fields against that of the type.
 func (p *plan) checkCount(fields []token) error {
 	least, most := p.fieldCounts()
 	if len(fields) >= least && len(fields) <= most {
@@ -279,7 +271,7 @@ func (p *plan) checkCount(fields []token) error {
 	return errors.New(strconv.Itoa(len(fields)) + " field" + plural + "; " + p.usage())
 }
 
-// fieldCounts returns how many fields the text of a type has, at least and at most.
+// fieldCounts returns the least and the most fields that the text of a type has.
 func (p *plan) fieldCounts() (least, most int) {
 	const any = 1 << 20
 	for _, k := range p.fields {

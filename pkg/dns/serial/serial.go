@@ -60,8 +60,8 @@ func (s Serial) Compare(t Serial) Order {
 	}
 }
 
-// Ahead says that s comes after of. An undefined comparison is not ahead
-// (S6.5): who cannot prove progress must not claim it.
+// Ahead says that s comes after of. An undefined comparison is not ahead (S6.5): progress that cannot be proved is not
+// claimed.
 func (s Serial) Ahead(of Serial) bool { return s.Compare(of) == After }
 
 // Next is the serial after s, skipping 0 (S6.5).
