@@ -30,17 +30,17 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// customResource is what the controller of v0 had made of a Zone.
+// customResource is a Zone as v0 stored it, with the entries that its controller served.
 type customResource struct {
 	zone    types.NamespacedName
 	entries []any
 }
 
-// fromCustomResource turns an object of the CRDs of v0.1 to v0.4 into one of this API: same group, same version, other
-// owner. What it cannot mean here is the reason that is returned.
+// fromCustomResource converts an object of the CRDs of v0.1 to v0.4 into one of this API. Group and version stay the
+// same. A reason is returned for an object that has no equivalent here.
 //
-// The owners, finalizers and labels of the controller that is being replaced go: a garbage collector would delete an
-// object whose owner has another uid, and nobody would take the finalizers away.
+// It removes the owners, finalizers and labels that the replaced controller set: the garbage collector would delete an
+// object whose owner has another uid, and no controller would remove the finalizers.
 func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 	kind := o.GroupVersionKind()
 	if kind.Group == devGroup {
@@ -85,8 +85,8 @@ func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 	return "", ""
 }
 
-// checkSize reports an object that the server would refuse for its size (S5.6). What else is wrong with it the server
-// says.
+// checkSize reports an object that the server would refuse for its size (S5.6). Every other fault is left to the
+// server.
 func checkSize(o *unstructured.Unstructured) field.ErrorList {
 	o = o.DeepCopy()
 	dropServerFields(o)
@@ -125,7 +125,7 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// servedBefore is what v0 served for a Zone, nil where it says nothing of that.
+// servedBefore returns what v0 served for a Zone, nil if the object does not tell.
 func servedBefore(o *unstructured.Unstructured) *customResource {
 	entries, found, err := unstructured.NestedSlice(o.Object, "status", "entries")
 	if !found || err != nil || o.GetKind() != "Zone" {
@@ -134,9 +134,9 @@ func servedBefore(o *unstructured.Unstructured) *customResource {
 	return &customResource{zone: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, entries: entries}
 }
 
-// compareWithCustomResource says entry by entry what a zone lost and gained over what its custom resource served.
-// Only what is lost or has another TTL is counted: name servers are among what is gained. The SOA is not compared:
-// its serial and names are new.
+// compareWithCustomResource reports, entry by entry, what a zone lost and gained compared with its custom resource. It
+// counts entries that are lost or have another TTL. Additions are not counted, since name servers are among them. The
+// SOA is not compared: its serial and names are new.
 func (l *Loader) compareWithCustomResource(ctx context.Context, was *customResource) (Result, error) {
 	type key struct{ name, typ, data string }
 	var unreadable int
@@ -152,7 +152,7 @@ func (l *Loader) compareWithCustomResource(ctx context.Context, was *customResou
 		for row, err := range zonefile.Read(strings.NewReader(line), zonefile.ReadOptions{}) {
 			if err != nil {
 				unreadable++
-				l.say("zone %s: an entry that v0 served is none: %v", was.zone, err)
+				l.say("zone %s: an entry that v0 served cannot be read: %v", was.zone, err)
 				continue
 			}
 			if row.Type == rdata.SOA {

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// OpenEntries is what a zone contains, as a master file with absolute names. query narrows it, as the query
-// parameters of zones/entries do. The caller closes it.
+// OpenEntries returns the content of a zone as a master file with absolute names. query has query parameters of
+// zones/entries. The caller closes the reader.
 func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName, query map[string]string) (io.ReadCloser, error) {
 	request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
 		Param("format", v1alpha1.FormatText)
@@ -31,7 +31,7 @@ func OpenEntries(ctx context.Context, client versioned.Interface, zone types.Nam
 	return text, nil
 }
 
-// readEntries are those of a zone, row by row.
+// readEntries yields the entries of a zone.
 func (l *Loader) readEntries(ctx context.Context, zone types.NamespacedName, query map[string]string) iter.Seq2[zonefile.RR, error] {
 	return func(yield func(zonefile.RR, error) bool) {
 		var text io.ReadCloser

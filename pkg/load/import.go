@@ -25,25 +25,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// Target says into which Zone a zone file is imported.
+// Target is the Zone that a zone file is imported into.
 type Target struct {
 	// Zone names the Zone object.
 	Zone types.NamespacedName
-	// Namespace takes the Records; it may be another one than the Zone's.
+	// Namespace is that of the Records; it may be another one than the Zone's.
 	Namespace string
-	// View of the Zone, where it is made; where it is there it must be in that view, or View be empty.
+	// View is that of a Zone that is made. An existing Zone must be in it, unless View is empty.
 	View string
-	// Origin is what relative names of the file are relative to before its first $ORIGIN; zero: the name of the Zone,
-	// or what its object or the file is named after where it is not there yet.
+	// Origin is the origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or if that does not
+	// exist yet, a name that the Zone object or the file is named after.
 	Origin name.Name
-	// CreateZone makes the Zone of the SOA where it is not there. Then the file is the whole zone: NS at the apex
+	// CreateZone makes the Zone from the SOA if it does not exist. Then the file is the whole zone: NS at the apex
 	// become Records like the rest.
 	CreateZone bool
 }
 
-// Import brings the records of a zone file into a Zone. What the file is called in the report is path. Refusals are
-// reported and counted; SOA and name servers belong to the Zone, and what the file has of them is reported with the
-// command that would set it. An error is what stops the whole.
+// Import writes the records of a zone file into a Zone. path is what the report calls the file. Refusals are reported
+// and counted. SOA and name servers are fields of the Zone: where the file differs, the report has the command that
+// sets them. An error ends the whole run.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	return result, nil
 }
 
-// getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the
+// getZone returns nil if the Zone does not exist, and an empty Zone if it may not be read: its name may still be in the
 // file.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
 	err = retryTransient(ctx, func() (err error) {
@@ -109,14 +109,14 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsForbidden(err):
-		l.say("zone %s may not be read (%v): its name is taken from the file, and every record says its TTL", id, err)
+		l.say("no permission to read zone %s (%v): its name is taken from the file, and every record gets a TTL of its own", id, err)
 		return &v1alpha1.Zone{}, nil
 	}
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// planImport reads the file for a zone, and makes the zone where that is wanted. The plan is returned with an error,
-// too, for what it refused.
+// planImport reads the file for a zone, and makes the zone if CreateZone is set. The plan is returned with an error,
+// too, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
 	p := &plan{view: target.View}
 	guess := l.guessOrigin(target.Zone.Name, path)
@@ -159,7 +159,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		}
 		to.ttl = p.spec.TTL
 	case p.fqdn.IsZero() && soa < 0:
-		return p, nil, Result{}, noSOA(fmt.Sprintf("zone %s may not be read, and the file does not say its name", target.Zone))
+		return p, nil, Result{}, noSOA(fmt.Sprintf("no permission to read zone %s, and the file does not give its name", target.Zone))
 	case p.fqdn.IsZero():
 		p.fqdn = all[soa].Name
 		to.namespace = target.Namespace
@@ -273,13 +273,13 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 		return 0
 	}
 	l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
-		Reason: "the SOA is made from the Zone, which differs", Fix: "to take it over: " + patchCommand(zone, patch)})
+		Reason: "the SOA is made from the Zone, and the file differs", Fix: "to take it over: " + patchCommand(zone, patch)})
 	return 1
 }
 
-// reportNameServers takes the NS at the apex out of the plan, and says those that the Zone does not have. They stay
-// in the plan where the zone has them as the Record of an import, and where it has none at all, as when such a Record
-// was deleted. It returns how many lines stay untaken.
+// reportNameServers removes the NS at the apex from the plan, and reports those that the Zone does not have. They stay
+// in the plan if the zone has them as a Record of an import, or has no NS at all, as after the deletion of such a
+// Record. It returns how many lines are not taken over.
 func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone, to *destination) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	if i < 0 {
@@ -287,7 +287,7 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 	}
 	ns := p.sets[i]
 	untaken := len(ns.lines)
-	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "the name servers of a zone are its Zone's"}
+	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "name servers are fields of the Zone"}
 	if zone.Status.FQDN == "" {
 		p.sets = slices.Delete(p.sets, i, i+1)
 		at.Fix = "ask the owner of the zone to set spec.nameServers"
@@ -318,8 +318,8 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 	return untaken
 }
 
-// apexNameServers are the name servers that the zone has, from spec.nameServers or Records. asRecord says that ns
-// belongs into a Record: the zone has that one of an import, or no name server at all.
+// apexNameServers returns the name servers that the zone has, from spec.nameServers or Records. asRecord reports that
+// ns belongs into a Record: the zone has that Record of an import, or no name server at all.
 func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool, err error) {
 	there, fqdn := make(map[string]bool), to.fqdn
 	for row, err := range l.readEntries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {

@@ -25,24 +25,24 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// FieldManager is the name under which everything is written unless the configuration has another, so that what others
-// changed since can be told (L4).
+// FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
+// (L4).
 const FieldManager = "kubizone-load"
 
 const (
-	// DefaultWorkers is enough for the server to commit the writes of one zone in groups, which take its time.
+	// DefaultWorkers is enough concurrent writes for the server to commit those of one zone in batches.
 	DefaultWorkers = 64
-	// MaxWorkers bounds them: each is a request under way.
+	// MaxWorkers bounds the requests in flight.
 	MaxWorkers = 1024
 
 	defaultInterval = 2 * time.Second
-	// maxAttempts bounds how often one request is tried where the server or the way to it failed.
+	// maxAttempts bounds how often a request is tried that failed at the server or on its way.
 	maxAttempts = 6
 	// maxWarnings bounds how many different warnings are shown for one source.
 	maxWarnings = 20
 )
 
-// Config says where to and as whom.
+// Config is what a Loader needs.
 type Config struct {
 	// Client reaches the server as a user who may write Zones and Records.
 	Client *rest.Config
@@ -54,24 +54,25 @@ type Config struct {
 	FieldManager string
 	// DryRun asks the server to decide about every write and to keep none.
 	DryRun bool
-	// Prune has Finish remove what this field manager made in an earlier run and no source has any more.
+	// Prune has Finish remove the Records that this field manager made in an earlier run and that no source has any
+	// more.
 	Prune bool
-	// AllowDeletions lets through what was removed where that holds a zone back (S7.5).
+	// AllowDeletions lets removals through that would hold a zone (S7.5).
 	AllowDeletions bool
-	// Plan takes a line for each object that is added (+), changed (~) or removed (-).
+	// Plan receives a line for each object that is added (+), changed (~) or removed (-).
 	Plan func(line string)
-	// HowToRemove is the next step of a report of what Prune would remove; empty where there is none.
+	// HowToRemove is the next step that the report of left-over Records names; empty: to delete them.
 	HowToRemove string
-	// ForceConflicts takes over what somebody else has changed (L4).
+	// ForceConflicts overwrites fields that other managers have changed (L4).
 	ForceConflicts bool
 	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
 	StopAtRefusal bool
-	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares what each zone contains
-	// with what it contained there.
+	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares the content of each zone
+	// with what v0 served.
 	FromCRD bool
 	// Interval is the time between two lines of progress; 0 means 2 s.
 	Interval time.Duration
-	// Report takes a line for people: progress, refusals, results. nil drops them.
+	// Report receives lines for people: progress, refusals, results. nil drops them.
 	Report func(line string)
 }
 
@@ -79,23 +80,24 @@ type Config struct {
 type Result struct {
 	// Written were created or changed.
 	Written int
-	// Present were there and equal.
+	// Present existed and were equal.
 	Present int
 	// Removed are Records that no source has any more.
 	Removed int
-	// Left were changed by somebody else and stay so (L4).
+	// Left were changed by another field manager and stay so (L4).
 	Left int
-	// NotTaken are lines of zone files that say what the fields of their Zone say otherwise, which stay.
+	// NotTaken are lines of zone files, of SOA and NS, that differ from the fields of the Zone. The Zone stays as it
+	// is.
 	NotTaken int
-	// Refused are lines of zone files and objects of manifests that were not loaded.
+	// Refused are the lines of zone files and the objects of manifests that were not loaded.
 	Refused int
-	// Failed are files of which nothing, or not everything, could be tried.
+	// Failed are files that could not be read whole.
 	Failed int
-	// NotServable are zones that name servers would not load as they are now, though they were loaded whole.
+	// NotServable are zones that name servers would not load as they are now.
 	NotServable int
-	// Changed are entries that a zone had as a custom resource and now has not, or with another TTL.
+	// Changed are entries that a zone had as a custom resource and has no longer, or with another TTL.
 	Changed int
-	// Held are zones that are not delivered, since too much was removed from them at once.
+	// Held are zones that are not delivered, because too much was removed from them at once.
 	Held int
 }
 
@@ -132,14 +134,14 @@ type Loader struct {
 	removals map[types.NamespacedName]*removals
 }
 
-// New makes a Loader; it does not reach for the server yet.
+// New makes a Loader. It does not connect to the server yet.
 func New(cfg Config) (*Loader, error) {
 	heard := &warnings{}
 	client := rest.CopyConfig(cfg.Client)
 	client.QPS = -1 // the bound is Workers
 	client.WarningHandlerWithContext = heard
 	binary := rest.CopyConfig(client)
-	// JSON would cost a tenth of all that a Record takes the server and this process.
+	// JSON takes a tenth more of the time that a Record needs in the server and in this process.
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	typed, err := versioned.NewForConfig(binary)
 	if err != nil {
@@ -156,7 +158,7 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, heard), nil
 }
 
-// CheckWorkers judges a number of Workers that the user gave with a flag.
+// CheckWorkers validates the number of workers that a flag gives.
 func CheckWorkers(flag string, workers int) error {
 	if workers < 1 || workers > MaxWorkers {
 		return fmt.Errorf("%s %d: must be from 1 to %d", flag, workers, MaxWorkers)
@@ -178,8 +180,8 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), removals: make(map[types.NamespacedName]*removals)}
 }
 
-// Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted; an error is
-// what stops the whole: a server that does not answer, ctx.
+// Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error
+// ends the whole run: the server does not answer, or ctx is done.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {
@@ -205,7 +207,7 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	return result, nil
 }
 
-// reportFailed reports and counts a file that failed with err. It returns what stops the whole.
+// reportFailed reports and counts a file that failed with err. It returns an error that ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
 	case err == nil:
@@ -218,8 +220,8 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 	return nil
 }
 
-// StopsAll says that what failed with err would fail for every other file, too: ctx is over, or the server does not
-// answer, or does not know the user.
+// StopsAll reports that every other file would fail with err, too: ctx is done, the server does not answer, or it does
+// not know the user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
@@ -235,8 +237,8 @@ func (l *Loader) say(format string, arguments ...any) {
 	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
-// runWorkers calls do for every index below n, at most Workers at a time, with a line of progress now and then. The
-// first error ends it.
+// runWorkers calls do for every index of weights, in at most Workers goroutines, and reports progress every Interval.
+// The first error ends it.
 func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -289,8 +291,8 @@ feed:
 	return context.Cause(ctx)
 }
 
-// retryTransient calls do until it answers for good: with success, or an error that is the request's own fault. What
-// a lost answer did is for do to find out when it is called again.
+// retryTransient calls do until it succeeds or fails for a reason that another attempt does not change. A request whose
+// answer was lost may have been carried out, so do must be idempotent.
 func retryTransient(ctx context.Context, do func() error) error {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {
@@ -316,7 +318,7 @@ func isTransient(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) || utilnet.IsProbableEOF(err)
 }
 
-// refusalReason says whether err is the server's judgement of what was sent, in its own words (L1, L2).
+// refusalReason returns the server's message if err refuses the object that was sent (L1, L2).
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -329,11 +331,11 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// needlessKey is the key of a func(text string) bool in the context of a write. It tells which Warnings the rest of the
-// file makes needless: the server does not know what the file has.
+// needlessKey is the context key of a func(text string) bool that tells which Warnings of a write to drop: those that
+// the rest of the file answers, which the server does not know.
 type needlessKey struct{}
 
-// warnings gathers what the server warned of, each text once.
+// warnings collects the server's Warnings, each text once.
 type warnings struct {
 	mutex sync.Mutex
 	texts map[string]bool
@@ -341,7 +343,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext takes one warning; 299 is the code of those made by API servers.
+// HandleWarningHeaderWithContext adds one warning; 299 is the code of those that API servers make.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
 	if code != 299 || text == "" {
 		return
@@ -357,7 +359,7 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.texts[text] = true
 }
 
-// takeLines empties it into lines.
+// takeLines returns the collected warnings as lines and clears them.
 func (w *warnings) takeLines() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

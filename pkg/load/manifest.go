@@ -38,7 +38,7 @@ type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
 
-// newLazyMapper asks the server for its kinds when the first is needed.
+// newLazyMapper asks the server for its kinds when the first one is needed.
 func newLazyMapper(client *rest.Config) (mapper, error) {
 	asked, err := discovery.NewDiscoveryClientForConfig(client)
 	if err != nil {
@@ -71,14 +71,14 @@ type manifest struct {
 	path   string
 	line   int
 	object *unstructured.Unstructured
-	// owner is the DNS name it is of, as far as the manifest tells, and created when an earlier server took it.
+	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
 	owner   string
 	created time.Time
-	// refused is why the server did not take it the last time.
+	// refused is the last refusal of the server.
 	refused *Refusal
 }
 
-// keepServerFields what forget takes away.
+// keepServerFields keeps what dropServerFields removes and the loader needs.
 func (m *manifest) keepServerFields() {
 	m.created = m.object.GetCreationTimestamp().Time
 	if m.owner, _, _ = unstructured.NestedString(m.object.Object, "status", "fqdn"); m.owner == "" {
@@ -111,8 +111,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the text is called
-// in the report.
+// ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the report calls the
+// text.
 func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
 	read, refused := l.readManifests(path, text)
 	result := Result{Refused: refused}
@@ -132,7 +132,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	var served []*customResource
 	for _, m := range all {
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
-			continue // every namespace is there already, standalone
+			continue // standalone, every namespace exists
 		}
 		if m.object.GetNamespace() == "" {
 			m.object.SetNamespace(l.cfg.Namespace)
@@ -143,7 +143,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 				result.Refused++
 				continue
 			}
-			if errs := checkSize(m.object); len(errs) > 0 { // before the first write: an import that is cut off in the middle is no migration
+			if errs := checkSize(m.object); len(errs) > 0 { // before the first write, so that a migration is not cut off in the middle
 				l.reportRefused(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
 				result.Refused++
 				continue
@@ -164,8 +164,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A zone made above others does not capture them (S3.3), and records without a zone wait for one: parents first,
-	// one after the other, then what they delegate, then everything else.
+	// A zone made above others does not capture them (S3.3), and records without a zone wait for one: first zones,
+	// parents before children, then Delegations, then everything else.
 	sortParentsFirst(zones)
 	for _, batch := range []struct {
 		groups  [][]*manifest
@@ -182,7 +182,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	}
 	l.say("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
 	if l.cfg.DryRun {
-		return result, nil // nothing is there to compare
+		return result, nil // nothing was written that could be compared
 	}
 	for _, was := range served {
 		one, err := l.compareWithCustomResource(ctx, was)
@@ -195,8 +195,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups what is of one name, the oldest first: which of two that exclude each other is refused must not depend
-// on the weather, and who was there first goes on holding the name (S4.6).
+// byOwner groups manifests by name, the oldest first: which of two conflicting ones is refused must not depend on
+// timing, and the first holder of a name keeps it (S4.6).
 func byOwner(manifests []*manifest) [][]*manifest {
 	var groups [][]*manifest
 	at := make(map[string]int)
@@ -215,8 +215,8 @@ func byOwner(manifests []*manifest) [][]*manifest {
 	return groups
 }
 
-// applyAll applies manifests, each group in its order, and those refused again as long as that brings one in: what one
-// of them needs may be another of them.
+// applyAll applies manifests, each group in its order. It applies refused ones again as long as one more succeeds,
+// since one may need another.
 func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
 	limited := *l.withWorkers(workers)
 	var result Result
@@ -256,7 +256,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 		}
 		if len(reasons) == tried || len(reasons) == 0 {
 			if l.cfg.Prune && !l.cfg.StopAtRefusal {
-				// What refuses them may be on its way out.
+				// The Records in conflict may be ones that Finish removes.
 				for _, m := range slices.Concat(again...) {
 					l.manifestsScope().addRefused(refusedPut{*m.refused, 1, m.owner, func(ctx context.Context) (Result, *Refusal, error) { return l.applyManifest(ctx, m) }})
 				}
@@ -287,7 +287,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	kind := m.object.GroupVersionKind()
 	mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
-		return refused(fmt.Sprintf("the server has no kind %s in %s", kind.Kind, m.object.GetAPIVersion()), "load it into the server that has it")
+		return refused(fmt.Sprintf("the server has no kind %s in %s", kind.Kind, m.object.GetAPIVersion()), "load it into a server that has it")
 	}
 	if err != nil {
 		return Result{}, nil, err
@@ -298,10 +298,10 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	} else {
 		m.object.SetNamespace("")
 	}
-	// Not forced unless that is wanted: a field that somebody else has set since is theirs (L4).
+	// Without ForceConflicts a field that another manager has set since stays (L4).
 	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
 	if err != nil {
-		before = nil // not there, or not to be read: the apply says what matters of that
+		before = nil // absent or unreadable; the apply reports what matters
 	}
 	var after *unstructured.Unstructured
 	err = retryTransient(ctx, func() (err error) {
@@ -323,8 +323,8 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		l.showPlan("+ %s", objectLine(m.describe(), after))
 		return Result{Written: 1}, nil, nil
 	}
-	// The resourceVersion does not tell: that of a dry run may be any, and an apply has another where the status has
-	// been written since the object was read.
+	// The resourceVersion does not tell: in a dry run it is arbitrary, and it differs if the status was written since
+	// the object was read.
 	change := objectChange(before, after)
 	if change == "" {
 		return Result{Present: 1}, nil, nil
@@ -333,7 +333,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	return Result{Written: 1}, nil, nil
 }
 
-// readManifests reads a file, and reports and counts what is refused of it.
+// readManifests reads a file, and reports and counts refused documents.
 func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refused int) {
 	read, wrong := readManifests(path, text)
 	scope := l.manifestsScope()
@@ -348,13 +348,14 @@ func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refu
 	return read, len(wrong)
 }
 
-// readManifests reads the documents of a YAML or JSON file; lists are taken apart. Lines are where documents begin.
+// readManifests reads the documents of a YAML or JSON file, and the items of lists. Lines are those on which documents
+// begin.
 func readManifests(path string, text []byte) (read []*manifest, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
 		}
-		// Strict: a key written twice is a mistake that would lose one of them.
+		// Strict: of a key written twice one would be lost.
 		asJSON, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
 			refuse(err.Error(), "")
@@ -362,7 +363,7 @@ func readManifests(path string, text []byte) (read []*manifest, refused []Refusa
 		}
 		var content map[string]any
 		if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-			refuse("this is no object: "+err.Error(), "an object begins with apiVersion and kind")
+			refuse("not an object: "+err.Error(), "an object begins with apiVersion and kind")
 			continue
 		}
 		if len(content) == 0 {
@@ -421,7 +422,7 @@ func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// dropServerFields removes what a server writes and an export brings along.
+// dropServerFields removes the fields that a server sets and an export contains.
 func dropServerFields(o *unstructured.Unstructured) {
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
@@ -429,8 +430,8 @@ func dropServerFields(o *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(o.Object, "status")
 }
 
-// sortParentsFirst sorts zones so that a parent comes before its children: by the number of labels, as far as the
-// manifests tell.
+// sortParentsFirst sorts zones by the number of labels, as far as the manifests tell, so that parents come before their
+// children.
 func sortParentsFirst(zones []*manifest) {
 	byObject := make(map[string]*manifest, len(zones))
 	id := func(namespace, object string) string { return namespace + "/" + object }
@@ -445,7 +446,7 @@ func sortParentsFirst(zones []*manifest) {
 		}
 		relative, err := name.ParseRel(domainName)
 		if err != nil {
-			return math.MaxInt32 // refused by the server, whenever it comes
+			return math.MaxInt32 // the server refuses it in any order
 		}
 		namespace, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "namespace")
 		if namespace == "" {

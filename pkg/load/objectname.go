@@ -16,7 +16,7 @@ import (
 const (
 	// maxObjectName is what an RFC 1123 subdomain may have.
 	maxObjectName = 253
-	// digestLength is in hexadecimal digits: 40 bits, and a clash is met at creation, not trusted away.
+	// digestLength is in hexadecimal digits: 40 bits. A clash is found when the object is created.
 	digestLength = 10
 )
 
@@ -26,8 +26,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// zoneObjectNames are the names a Zone object for fqdn may have, the nicest first: "example.org", "root", and one that
-// tells views apart where another zone has the first.
+// zoneObjectNames returns the names that a Zone object for fqdn may have, the readable one first: "example.org" or
+// "root", then one with a digest of name and view for when another zone has the first.
 func zoneObjectNames(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -38,11 +38,12 @@ func zoneObjectNames(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// recordObjectNames are the names a Record object may have, the nicest first: "www-a.example.org", "apex-ns.root".
+// recordObjectNames returns the names that a Record object may have, the readable one first: "www-a.example.org",
+// "apex-ns.root".
 //
-// The nice name says owner and type uniquely: it is used only where it can be read back, that is, where the labels of
-// the owner are labels of an object's name, none but the last ends in "-" and a type, and the first is not one of the
-// words that stand for "@" and "*". A digest makes all others unique (L5).
+// The readable name identifies owner and type. It is used only if both can be read back from it: the labels of the
+// owner are valid in an object name, none but the last ends in "-" and a type, and the first is not a word that stands
+// for "@" or "*". All other names get a digest, which makes them unique (L5).
 func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
@@ -65,7 +66,7 @@ func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// joinLabels joins labels to the part of an object's name; exact says that they can be read back from it.
+// joinLabels joins labels to a part of an object's name. exact reports that they can be read back from it.
 func joinLabels(labels []string, none string) (text string, exact bool) {
 	if len(labels) == 0 {
 		return none, true
@@ -92,7 +93,7 @@ func joinLabels(labels []string, none string) (text string, exact bool) {
 	return strings.Join(words, "."), exact
 }
 
-// cutToFit cuts text so that it and suffix, which must leave room, make an object's name together.
+// cutToFit cuts text so that text and suffix together are a valid object name. The suffix must leave room.
 func cutToFit(text, suffix string) string {
 	if longest := maxObjectName - len(suffix); longest < len(text) {
 		text = text[:longest]

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// ParseOrigin reads the name of a zone as a user writes it: absolute, with or without the last dot.
+// ParseOrigin reads the name of a zone: absolute, with or without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -19,14 +19,14 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is what the surroundings of a zone file say about its origin. The reader asks where the file and the
-// caller say nothing.
+// originGuess is the origin of a zone file as the names of its Zone object and of the file suggest it. The reader asks
+// for it if neither the file nor the caller gives an origin.
 type originGuess struct {
 	loader *Loader
 	path   string
 	// hints are in their order: the Zone object, then the file.
 	hints []originHint
-	// missed is set where the reader has asked in vain.
+	// missed: the reader has asked, and there was no answer.
 	missed bool
 }
 
@@ -35,10 +35,10 @@ type originHint struct {
 	from   string
 }
 
-// guessOrigin looks at the name of the Zone object, which may be empty, and at that of the file.
+// guessOrigin takes hints from the name of the Zone object, which may be empty, and from that of the file.
 func (l *Loader) guessOrigin(object, path string) *originGuess {
 	g := &originGuess{loader: l, path: path}
-	// "example-org" may stand for any name; "example.org" says one.
+	// "example-org" may stand for any name; "example.org" is one.
 	if strings.Contains(object, ".") {
 		g.addHint(object, "the name of the Zone")
 	}
@@ -60,7 +60,7 @@ func (g *originGuess) addHint(text, from string) {
 	if err != nil {
 		return
 	}
-	// "db.127" and "1.168.192.db" are of reverse zones and do not say which: no top-level domain is a number.
+	// "db.127" and "1.168.192.db" are files of reverse zones and do not tell which: no top-level domain is a number.
 	labels := origin.Labels()
 	if strings.Trim(labels[len(labels)-1], "0123456789") == "" {
 		return
@@ -70,20 +70,20 @@ func (g *originGuess) addHint(text, from string) {
 	}
 }
 
-// answerReader is the reader's question. Hints that contradict each other are none.
+// answerReader answers the reader. Hints that contradict each other give no answer.
 func (g *originGuess) answerReader() name.Name {
 	switch len(g.hints) {
 	case 0:
 		g.missed = true
 		return name.Name{}
 	case 1:
-		g.loader.say("%s: nothing in it says what its names are relative to; taken: %s, from %s", g.path, g.hints[0].origin, g.hints[0].from)
+		g.loader.say("%s: no $ORIGIN before its first relative name; %s is assumed, from %s", g.path, g.hints[0].origin, g.hints[0].from)
 		return g.hints[0].origin
 	}
 	g.missed = true
-	g.loader.say("%s: nothing in it says what its names are relative to, %s says %s and %s says %s", g.path, g.hints[0].from, g.hints[0].origin, g.hints[1].from, g.hints[1].origin)
+	g.loader.say("%s: no $ORIGIN before its first relative name, and %s says %s and %s says %s", g.path, g.hints[0].from, g.hints[0].origin, g.hints[1].from, g.hints[1].origin)
 	return name.Name{}
 }
 
-// howToSayOrigin is the next step where a guess was missed.
-const howToSayOrigin = `say what zone the file is of: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, --origin NAME with import, or NAME=PATH with up --load`
+// howToSayOrigin is the next step if there was no answer.
+const howToSayOrigin = `name the zone of the file: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, --origin NAME with import, or NAME=PATH with up --load`

@@ -22,7 +22,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	for _, tc := range []struct {
 		what, file, before, text, zone, says string
 	}{
-		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "taken: example.org., from the name of the file"},
+		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "example.org. is assumed, from the name of the file"},
 		{"NAME.db", "Example.ORG.db", "", bindForm, "example.org.", "from the name of the file"},
 		{"db.NAME", "db.2.0.192.in-addr.arpa", "", bindForm, "2.0.192.in-addr.arpa.", "from the name of the file"},
 		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", "is zone example.org."},
@@ -45,7 +45,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
 				t.Errorf("%+v, %v", zones, err)
 			}
-			if !l.heard(tc.says) || strings.Contains(tc.says, "is zone") && l.heard("taken:") {
+			if !l.heard(tc.says) || strings.Contains(tc.says, "is zone") && l.heard("is assumed") {
 				t.Errorf("%q: said %q", tc.says, l.said)
 			}
 		})
@@ -59,7 +59,7 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 		"1.168.192.db":         {`name "@"`, "NAME=PATH"},
 		"zone.txt":             {`name "@"`, "--origin NAME"},
 		"db.":                  {`name "@"`},
-		"example.net=full.txt": {"the file is of zone example.org., and not of example.net."},
+		"example.net=full.txt": {"the file is of zone example.org., and its argument names example.net."},
 	} {
 		before, file, found := strings.Cut(source, "=")
 		if !found {

@@ -22,19 +22,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// plan is what becomes of a zone file: one Zone, one Record for each RRset, and the lines that nothing can be made of.
+// plan is the outcome of reading a zone file: one Zone, one Record for each RRset, and the lines that are refused.
 type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
-	// soa is where the Zone comes from, for refusals of its fields.
+	// soa is the line of the SOA, for refusals of fields of the Zone.
 	soa Refusal
-	// remarks are for the reader of the report and refuse nothing.
+	// remarks are reported and refuse nothing.
 	remarks []string
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
-	// unread counts the refused lines of which it is not known what they say.
+	// unread counts the refused lines that could not be parsed.
 	unread int
 }
 
@@ -47,14 +47,14 @@ type set struct {
 	lines []int
 }
 
-// Refusal is what could not be loaded, and what would be right (L2).
+// Refusal is a line or object that could not be loaded, with the next step (L2).
 type Refusal struct {
-	// Path is the file; Lines are the lines in it, none where the format has no lines to speak of.
+	// Path is the file. Lines are the lines in it, none for formats without line numbers.
 	Path  string
 	Lines []int
-	// Text is what stands there, shortened.
+	// Text is the content of the line, shortened.
 	Text string
-	// Reason is why it is refused, Fix what would be right where the reason does not say it.
+	// Reason is why it is refused. Fix is the next step, if the reason does not name it.
 	Reason, Fix string
 }
 
@@ -91,11 +91,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
 }
 
-// errNoSOA is worded so that it is true, too, where the line of the SOA is among those refused.
-var errNoSOA = errors.New("no SOA could be read from it, with which a zone file begins; is this a zone file?")
+// errNoSOA is worded to be true even if the line of the SOA is among those refused.
+var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// makePlan decides about a whole file. view and namespace are the new Zone's. An error means that there is no zone in
-// the file at all.
+// makePlan plans a whole file. view and namespace are those of the new Zone. An error means that the file has no zone.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
 	all, soa, err := p.readRows(path, rows)
@@ -112,8 +111,8 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	return p, nil
 }
 
-// delegateNumbers adds the types by number of the file to the rule of its Zone: a rule has those alone that it names
-// (S4.3).
+// delegateNumbers adds the types by number in the file to the rule of the Zone: a rule has only those of them that it
+// names (S4.3).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -133,7 +132,7 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 	rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: named}, v1alpha1.RecordDelegation{Pattern: "*", Types: named})
 }
 
-// readRows takes the rows in; soa is the place of the first SOA, -1 where there is none.
+// readRows collects the rows. soa is the index of the first SOA, -1 if there is none.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	fromAbove := 0
@@ -165,7 +164,7 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 
 func (p *plan) refuse(r Refusal) { p.refused = append(p.refused, r) }
 
-// noSOA says so, and what the first of the lines refused was.
+// noSOA is errNoSOA with the first of the refused lines.
 func (p *plan) noSOA() error {
 	if len(p.refused) > 0 {
 		return fmt.Errorf("%w (the first of %d lines refused: %s)", errNoSOA, len(p.refused), p.refused[0])
@@ -173,7 +172,7 @@ func (p *plan) noSOA() error {
 	return errNoSOA
 }
 
-// takeSOA makes the Zone of the file, whose SOA is the row at.
+// takeSOA makes the Zone of the file from the SOA, the row at.
 func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string) error {
 	soa := all[at]
 	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
@@ -189,9 +188,9 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused takes those fields out of the Zone that come from the SOA and that err, the server's refusal of the
-// Zone, is about: one bad field must not keep the zone from its records (L2). It returns the refusals, none where err
-// is about something else.
+// dropRefused resets the fields of the Zone that come from the SOA and that err, the server's refusal of the Zone,
+// names: one bad field must not keep the records of the zone out (L2). It returns the refusals, none if err is about
+// something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -221,7 +220,7 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// groupRRsets gathers the rows into RRsets of the zone p.fqdn. soa is the place of its SOA, -1 where it has none.
+// groupRRsets groups the rows into RRsets of the zone p.fqdn. soa is the index of its SOA, -1 if it has none.
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
@@ -272,8 +271,8 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec makes the Zone of an SOA. What the API would refuse is reported and replaced, so that the zone is there for
-// its records.
+// zoneSpec makes a Zone from an SOA. Values that the API would refuse are reported and replaced, so that the zone
+// exists for its records.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
@@ -308,7 +307,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		replaced(fmt.Sprintf("refresh %d must be at least 2", refresh), fmt.Sprintf("loaded with refresh %d", v1alpha1.DefaultRefresh))
 		refresh = uint32(v1alpha1.DefaultRefresh)
 	}
-	// Refresh is kept: it says how late a secondary may be that misses a NOTIFY.
+	// Refresh is kept: it bounds how late a secondary is that misses a NOTIFY.
 	switch nearest := refresh - 1; {
 	case retry >= refresh:
 		replaced(fmt.Sprintf("retry %d must be less than refresh %d", retry, refresh), fmt.Sprintf("loaded with retry %d", nearest))
@@ -330,7 +329,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// What is loaded is the zone's own: everything at and below its apex, every type but those by number.
+		// The namespace may have everything at and below the apex, every type but those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -339,7 +338,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	if serial > 0 {
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
-	// The root says that there is none; the server has its own words for that (S6.3).
+	// The root stands for none; for an absent field the server has defaults (S6.3).
 	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")
@@ -351,14 +350,14 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// expireFor is a default that fits: the usual one where that is enough.
+// expireFor is the default expire, or more if refresh and retry need more.
 func expireFor(refresh, retry uint32) uint32 {
 	need := uint64(refresh) + uint64(retry) + 1
 	return uint32(min(max(need, uint64(v1alpha1.DefaultExpire)), math.MaxInt32))
 }
 
-// contactOf turns an RNAME into the form the API takes: a name, or a mail address where the local part has a dot
-// (RFC 1035 §8: "\." there is no label's end).
+// contactOf converts an RNAME into the form of the API: a name, or a mail address if the local part has a dot (RFC 1035
+// §8: "\." does not end a label there).
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
 		switch rname[i] {
@@ -375,18 +374,18 @@ func contactOf(rname string) string {
 	return rname
 }
 
-// destination is where the records of a file go.
+// destination is the zone and namespace that the records of a file are written to.
 type destination struct {
 	zone types.NamespacedName
-	// fqdn is the zone's.
+	// fqdn is the name of the zone.
 	fqdn name.Name
-	// ttl is the zone's; nil where it is not known: then every record says its own.
+	// ttl is that of the zone; nil if it is not known, then every record has its own.
 	ttl *int32
-	// namespace takes the records.
+	// namespace is that of the records.
 	namespace string
 }
 
-// destination of a file whose zone is the one it describes.
+// destination is that of a file that describes the whole zone.
 func (p *plan) destination(zone types.NamespacedName) *destination {
 	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
 }
@@ -398,7 +397,7 @@ func (d *destination) zoneRef() *v1alpha1.ZoneReference {
 	return &v1alpha1.ZoneReference{Name: d.zone.Name, Namespace: d.zone.Namespace}
 }
 
-// newRecord is the Record of a set, without a name.
+// newRecord makes the Record of a set, without a name.
 func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace

@@ -28,33 +28,33 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// maxLeftNamed bounds how many Records are named that stay though no file has them.
+// maxLeftNamed bounds how many left-over Records a report names.
 const maxLeftNamed = 5
 
-// scope is where the sources of one run say all there is to say: a Zone and a namespace for zone files, the Zones and
-// namespaces that they name for manifests. What the same field manager made there before, and no source has, is left
-// over.
+// scope is what the sources of one run describe completely: a Zone and a namespace for zone files, the Zones and
+// namespaces that they name for manifests. A Record that the same field manager made there before, and no source has,
+// is left over.
 type scope struct {
-	// what is said of it in the report.
+	// what the report calls it.
 	what string
-	// operation tells what zone files made (Update) from what manifests made (Apply).
+	// operation is Update for Records of zone files, Apply for those of manifests.
 	operation metav1.ManagedFieldsOperationType
-	// listRecords finds the Records that are there, has says whether a source has one.
+	// listRecords lists the existing Records, hasRecord reports whether a source has one.
 	listRecords func(ctx context.Context) ([]*v1alpha1.Record, error)
 	hasRecord   func(r *v1alpha1.Record) bool
-	// countNew is how many RRsets the sources have beside those of the Records there; nil where that is not known.
+	// countNew counts the RRsets of the sources that the existing Records do not have; nil if that is not known.
 	countNew func(there []*v1alpha1.Record) int
 
 	// paths are the sources.
 	paths []string
-	// doubt says why the sources are not all there is to say; then nothing is left over.
+	// doubt is why the sources are not complete; then nothing is left over.
 	doubt string
 
 	mutex   sync.Mutex
 	refused []refusedPut
 }
 
-// refusedPut is what was refused, and may be taken once what is left over is gone.
+// refusedPut is a write that was refused and may succeed when left-over Records are removed.
 type refusedPut struct {
 	refusal Refusal
 	lines   int
@@ -84,10 +84,10 @@ func (l *Loader) scopeOf(key string, make func() *scope) *scope {
 type rrsetScope struct {
 	*scope
 	zone types.NamespacedName
-	// readable says that a file was put into the Zone, which this user may read.
+	// readable: a file was put into the Zone, and this user may read it.
 	readable bool
 	wanted   map[rrset]bool
-	// existing are the Records that stood before the last file was put.
+	// existing are the Records before the last file was put.
 	existing *existingRecords
 }
 
@@ -104,7 +104,7 @@ func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *rrsetSc
 	return z
 }
 
-// addFile takes in what a file says.
+// addFile adds the RRsets of a file.
 func (z *rrsetScope) addFile(l *Loader, path string, p *plan, to *destination) {
 	z.paths = append(z.paths, path)
 	for _, s := range p.sets {
@@ -171,7 +171,7 @@ func (l *Loader) manifestsScope() *manifestScope {
 	return m
 }
 
-// addObject takes in one object, and the Zone that has adopted it.
+// addObject adds one object, and the Zone that has adopted it.
 func (m *manifestScope) addObject(o *unstructured.Unstructured) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -205,7 +205,7 @@ func (l *Loader) recordsOfManifests(ctx context.Context, m *manifestScope) ([]*v
 	return found, nil
 }
 
-// isIn says that a zone has adopted the record, or that the record names it.
+// isIn reports that the zone has adopted the record, or that the record names it.
 func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	if by := r.Status.ZoneRef; by != nil {
 		return by.Namespace == zone.Namespace && by.Name == zone.Name
@@ -214,8 +214,8 @@ func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
 }
 
-// madeBy says whether fields of the spec are ours by that operation, and which other managers have set some. A Record
-// with other managers is theirs.
+// madeBy reports whether this field manager has set fields of the spec by that operation, and which other managers
+// have. A Record with other managers is theirs.
 func (l *Loader) madeBy(fields []metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType) (ours bool, others []string) {
 	for _, entry := range fields {
 		switch {
@@ -229,8 +229,8 @@ func (l *Loader) madeBy(fields []metav1.ManagedFieldsEntry, operation metav1.Man
 	return ours, others
 }
 
-// Finish ends a run once all sources are in: it reports what earlier runs made and no source has any more, or removes
-// it with Config.Prune. doubt says why not all sources are in, if so; then nothing is left over.
+// Finish ends a run after all sources: it reports the Records that earlier runs made and no source has any more, or
+// removes them with Config.Prune. doubt is why sources are missing, if some are; then nothing is left over.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -258,12 +258,12 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	if s.doubt != "" || s.listRecords == nil {
 		if l.cfg.Prune {
 			result.Failed++
-			l.say("%s: nothing is removed: %s; what is missing there would be removed as if it were meant", s.what, s.doubt)
+			l.say("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what, s.doubt)
 		}
 		return result, l.retryRefused(ctx, s, nil, &result)
 	}
 	if !l.cfg.Prune && s.operation == metav1.ManagedFieldsOperationApply {
-		return result, nil // as with any client that applies
+		return result, nil // an apply reports nothing about objects that it does not have
 	}
 	there, err := s.listRecords(ctx)
 	if err != nil {
@@ -280,7 +280,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 			left = append(left, r)
 		case l.cfg.Prune:
 			result.Left++
-			l.reportLeftAsIs(Refusal{Path: s.what, Text: describeRecord(r), Reason: fmt.Sprintf("it is in no source any more, and was changed by %q since", others), Fix: "delete it if it is to go"})
+			l.reportLeftAsIs(Refusal{Path: s.what, Text: describeRecord(r), Reason: fmt.Sprintf("no source has it any more, and %q changed it since", others), Fix: "delete it if it is not needed"})
 		}
 	}
 	slices.SortFunc(left, func(a, b *v1alpha1.Record) int {
@@ -300,20 +300,20 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	}
 	owners := make(map[string]bool)
 	for _, r := range left {
-		owners[r.Status.FQDN], owners[r.Spec.DomainName] = true, true // a manifest is known by either
+		owners[r.Status.FQDN], owners[r.Spec.DomainName] = true, true // a manifest may have either
 	}
 	return result, l.retryRefused(ctx, s, owners, &result)
 }
 
-// removals is what is removed of a Zone, and what comes.
+// removals is what a run removes from a Zone and adds to it.
 type removals struct {
-	// removed are the RRsets that its own namespace has no Record of any more, fresh how many of the sources it does
-	// not have yet.
+	// removed are the RRsets that its own namespace has no Record of any more. added counts those of the sources that
+	// it does not have yet.
 	removed map[rrset]bool
 	added   int
 }
 
-// noteRemovals notes which Zones those of the Records there have been in that are left over.
+// noteRemovals notes the Zones that left-over Records were in.
 func (l *Loader) noteRemovals(s *scope, there, left []*v1alpha1.Record) {
 	at := func(r *v1alpha1.Record) rrset { return rrset{r.Status.FQDN, ptr.Deref(typeOf(r), 0)} }
 	goes := make(map[*v1alpha1.Record]bool)
@@ -352,8 +352,8 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 	return &t
 }
 
-// reportWouldHold says whether a zone would be held by what the plan removes (S7.5). What was removed within the last
-// ten minutes is not known here.
+// reportWouldHold reports whether the removals of the plan would hold the zone (S7.5). Removals of the last ten minutes
+// are not known here.
 func (l *Loader) reportWouldHold(id types.NamespacedName, zone *v1alpha1.Zone, removed *removals) bool {
 	gone := law.Excess{Gone: len(removed.removed), RRsets: int(zone.Status.RRsetCount) + removed.added, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
 		NameServers: len(zone.Spec.NameServers) == 0 && removed.removed[rrset{zone.Status.FQDN, rdata.NS}]}
@@ -362,15 +362,15 @@ func (l *Loader) reportWouldHold(id types.NamespacedName, zone *v1alpha1.Zone, r
 	case l.cfg.AllowDeletions:
 		l.say("zone %s loses %s; --allow-deletions lets that through (S7.5)", id, &gone)
 	default:
-		l.say("zone %s would be held, and what is removed not be delivered: it loses %s (S7.5); if that is meant, import with --prune --allow-deletions, or let it through "+
-			"afterwards with the annotation %s, to which the import prints the line", id, &gone, v1alpha1.AnnotationPublishDeletions)
+		l.say("zone %s would be held, and the removals not be delivered: it loses %s (S7.5); if they are intended, import with --prune --allow-deletions, or let them through "+
+			"afterwards with the annotation %s; the import prints the command", id, &gone, v1alpha1.AnnotationPublishDeletions)
 		return true
 	}
 	return false
 }
 
-// judgeZones says which Zones of the sources name servers would not load as they are now, and with Config.Prune which
-// are held: once all sources are in, since one may bring what another lacks.
+// judgeZones reports which Zones of the sources name servers would not load as they are now, and with Config.Prune
+// which are held. It runs after all sources, since one may have what another lacks.
 func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	var result Result
 	files, whole := make(map[types.NamespacedName]bool), make(map[types.NamespacedName]bool)
@@ -397,7 +397,7 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 			return err
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-			continue // nothing can be said of it
+			continue // its state is not known
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
@@ -414,8 +414,8 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// reportHeld says that a zone is held by what this run or an earlier one removed (S7.5), or lets that through with
-// Config.AllowDeletions. Of a dry run it says whether it would be.
+// reportHeld reports that removals of this or an earlier run hold the zone (S7.5), or lets them through with
+// Config.AllowDeletions. In a dry run it reports whether they would.
 func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *v1alpha1.Zone, result *Result) error {
 	if l.cfg.DryRun {
 		if removed := l.removals[id]; removed != nil && l.reportWouldHold(id, zone, removed) {
@@ -429,12 +429,12 @@ func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *
 	}
 	if !l.cfg.AllowDeletions {
 		result.Held++
-		l.say("zone %s is held, and what is removed is not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
+		l.say("zone %s is held, and the removals are not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
 		return nil
 	}
 	publish := serial.Serial(zone.Status.SettledSerial)
 	if zone.Annotations[v1alpha1.AnnotationPublishDeletions] == publish.String() {
-		publish = publish.Next() // it counts from its change (S7.5)
+		publish = publish.Next() // the annotation counts when it changes (S7.5)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
 	err := retryTransient(ctx, func() (err error) {
@@ -448,7 +448,7 @@ func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *
 	case err != nil:
 		return fmt.Errorf("zone %s: %w", id, err)
 	default:
-		l.say("zone %s: what was removed since serial %s is let through", id, zone.Annotations[v1alpha1.AnnotationPublishDeletions])
+		l.say("zone %s: removals since serial %s are let through", id, zone.Annotations[v1alpha1.AnnotationPublishDeletions])
 	}
 	return nil
 }
@@ -472,7 +472,7 @@ func describeRecord(r *v1alpha1.Record) string {
 	return fmt.Sprintf("%s %s (%s/%s)", cmp.Or(r.Status.FQDN, r.Spec.DomainName), r.Spec.Type, r.Namespace, r.Name)
 }
 
-// deleteRecords deletes what is left over, each as it was read: one that was changed meanwhile stays.
+// deleteRecords deletes left-over Records, each as it was read: one that was changed meanwhile stays.
 func (l *Loader) deleteRecords(ctx context.Context, s *scope, left []*v1alpha1.Record) (Result, error) {
 	var mutex sync.Mutex
 	var result Result
@@ -510,7 +510,7 @@ func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record)
 		case !apierrors.IsConflict(err):
 			return Result{}, fmt.Errorf("%s: %w", at.Text, err)
 		}
-		// Its status, or its spec.
+		// Its status changed, or its spec.
 		now, err := records.Get(ctx, r.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -523,19 +523,19 @@ func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record)
 		}
 		r = now
 	}
-	at.Reason = "it was changed while it was to be removed"
+	at.Reason = "it was changed during the removal"
 	l.reportLeftAsIs(at)
 	return Result{Left: 1}, nil
 }
 
-// retryRefused tries once more what was refused at the owners that lost a Record, and reports the rest.
+// retryRefused repeats the refused writes at owners that lost a Record, and reports the others.
 func (l *Loader) retryRefused(ctx context.Context, s *scope, owners map[string]bool, result *Result) error {
 	for _, r := range s.refused {
 		refused := &r.refusal
 		if owners[r.owner] {
 			if l.cfg.DryRun {
 				result.Written++
-				l.showPlan("+ %s (judged when what is removed there is gone)", r.refusal.Text)
+				l.showPlan("+ %s (decided after the removal there)", r.refusal.Text)
 				continue
 			}
 			one, again, err := r.put(ctx)
@@ -554,7 +554,7 @@ func (l *Loader) retryRefused(ctx context.Context, s *scope, owners map[string]b
 	return nil
 }
 
-// showPlan takes one line of the plan, where one is wanted.
+// showPlan passes one line on to Config.Plan.
 func (l *Loader) showPlan(format string, arguments ...any) {
 	if l.cfg.Plan == nil {
 		return
@@ -564,7 +564,7 @@ func (l *Loader) showPlan(format string, arguments ...any) {
 	l.cfg.Plan(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
-// recordLine is a Record as a line of a plan.
+// recordLine formats a Record as a line of a plan.
 func recordLine(r *v1alpha1.Record) string {
 	line := cmp.Or(r.Status.FQDN, r.Spec.DomainName)
 	if r.Spec.TTL != nil {
@@ -580,7 +580,7 @@ func valuesOf(spec *v1alpha1.RecordSpec) []string {
 	return spec.Values
 }
 
-// recordChange is what becomes of a Record, as the end of a line of a plan.
+// recordChange formats the change of a Record as the end of a line of a plan.
 func recordChange(have, want *v1alpha1.RecordSpec) string {
 	ttl := func(t *int32) string {
 		if t == nil {
@@ -606,7 +606,7 @@ func recordChange(have, want *v1alpha1.RecordSpec) string {
 	return strings.Join(said, ", ")
 }
 
-// objectLine is an object of a manifest as a line of a plan.
+// objectLine formats an object of a manifest as a line of a plan.
 func objectLine(what string, o *unstructured.Unstructured) string {
 	line := what + ":"
 	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values"} {
@@ -617,7 +617,7 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange is what an apply changes of an object, field by field, empty where it changes nothing but its status.
+// objectChange lists the fields that an apply changes, empty if it changes nothing but the status.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	fields := make(map[string][2]any)

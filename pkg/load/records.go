@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// errStopped ends a file at its first refusal, where that is wanted.
+// errStopped ends a file at its first refusal (StopAtRefusal).
 var errStopped = errors.New("stopped at the first refusal")
 
 // putRecords writes the RRsets of a file.
@@ -33,8 +33,8 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		return Result{}, err
 	}
 	into.existing = there
-	// What stands at one owner goes one after the other, in the order of the file: which of two that exclude each
-	// other is refused must not depend on the weather.
+	// The sets of one owner are written one after the other, in the order of the file: which of two conflicting ones is
+	// refused must not depend on timing.
 	var owners [][]*set
 	at := make(map[name.Rel]int)
 	for _, s := range sets {
@@ -46,9 +46,8 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		owners[i] = append(owners[i], s)
 	}
-	// The apex and the hosts that it names first: until these have addresses the zone is not Servable (S6.7), and
-	// what is written meanwhile is told so, and told again when they have. Then zone cuts, or the server warns of the
-	// glue below them (S5.5).
+	// First the apex and the hosts that it names: until these have addresses the zone is not Servable (S6.7), and every
+	// write in between would get a Warning. Then zone cuts, or the server warns of the glue below them (S5.5).
 	hosts := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), to.fqdn)
 	rank := func(sets []*set) int {
 		switch owner := sets[0].owner; {
@@ -81,7 +80,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 			if reason, ok := refusalReason(err); ok {
 				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
 				if l.cfg.Prune && !l.cfg.StopAtRefusal {
-					// What refuses it may be on its way out.
+					// The Record in conflict may be one that Finish removes.
 					into.addRefused(refusedPut{at, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
 						one, err := l.putRecord(ctx, path, s, to, &existingRecords{})
 						if reason, ok := refusalReason(err); ok {
@@ -108,9 +107,9 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	return total, err
 }
 
-// needlessWarnings tells which Warnings of a set the rest of its file makes needless: that an address below a zone
-// cut is glue at most, where an NS names it (S5.5), and that no namespace holds a host, where the file has its
-// address (S6.2).
+// needlessWarnings returns a test for Warnings of a set that the rest of its file answers: that an address below a zone
+// cut is glue at most, if an NS names it (S5.5), and that no namespace holds a host, if the file has its address
+// (S6.2).
 func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) bool {
 	named, addressed := namedHosts(sets, origin), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -133,7 +132,7 @@ func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) b
 	}
 }
 
-// namedHosts are the hosts in the zone that NS records of a file name.
+// namedHosts returns the hosts within the zone that NS records of the file name.
 func namedHosts(sets []*set, origin name.Name) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	for _, s := range sets {
@@ -150,7 +149,7 @@ func namedHosts(sets []*set, origin name.Name) map[name.Rel]bool {
 
 func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + s.typ.String() }
 
-// fqdn is the owner, relative where it is too long to be otherwise.
+// fqdn is the absolute owner, relative if the absolute one would be too long.
 func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {
@@ -159,10 +158,10 @@ func (s *set) fqdn(origin name.Name) string {
 	return fqdn.String()
 }
 
-// existingRecords are the records that are there already.
+// existingRecords are the Records that exist already.
 type existingRecords struct {
 	byName map[string]*v1alpha1.Record
-	// adopted are those that the zone has adopted, whoever made them.
+	// adopted are those that the zone has adopted, whichever client made them.
 	adopted map[rrset][]*v1alpha1.Record
 }
 
@@ -171,7 +170,7 @@ type rrset struct {
 	typ  rdata.Type
 }
 
-// listRecords are those in the namespace that name the zone or are part of it.
+// listRecords lists the Records of the namespace that name the zone or are adopted by it.
 func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
 	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
 	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" + to.zone.String()} {
@@ -182,7 +181,7 @@ func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRec
 	return there, nil
 }
 
-// eachRecord calls do for every Record of a namespace that the field selector takes.
+// eachRecord calls do for every Record of a namespace that the field selector matches.
 func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
 	list := func(ctx context.Context, options metav1.ListOptions) (page *v1alpha1.RecordList, err error) {
 		err = retryTransient(ctx, func() (err error) {
@@ -211,8 +210,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet says that adopted records hold every value of s, and the time to live that they are served with. For a
-// record made by hand no second one is made.
+// coversSet reports that adopted Records have every value of s, and the TTL that they are served with. No second Record
+// is made beside one made by hand.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {
@@ -255,7 +254,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		case covered && ttl == s.ttl:
 			return Result{Present: 1}, nil
 		case covered:
-			l.reportLeftAsIs(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: fmt.Sprintf("it is there with TTL %d, the file has %d", ttl, s.ttl),
+			l.reportLeftAsIs(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: fmt.Sprintf("it exists with TTL %d, the file has %d", ttl, s.ttl),
 				Fix: "change the Record that has it, or delete it and import again"})
 			return Result{Left: 1}, nil
 		}
@@ -275,13 +274,13 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 			if !apierrors.IsAlreadyExists(err) {
 				return Result{}, err
 			}
-			// Ours, where the answer to its creation was lost; else somebody's of the same name.
+			// It is ours if the answer to the creation was lost, else another client's of the same name.
 			if have, err = records.Get(ctx, want.Name, metav1.GetOptions{}); err != nil {
 				return Result{}, err
 			}
 		}
 		if have.Spec.DomainName != want.Spec.DomainName || have.Spec.Type != want.Spec.Type || !equality.Semantic.DeepEqual(have.Spec.ZoneRef, want.Spec.ZoneRef) {
-			continue // another's object; the second name tells them apart
+			continue // another object has the name; try the second one
 		}
 		switch {
 		case sameRecord(&have.Spec, &want.Spec):
@@ -290,7 +289,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 			l.reportLeftAsIs(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace, have.Name)}, have.ManagedFields))
 			return Result{Left: 1}, nil
 		}
-		// A status may be written at any time: a patch, for a PUT would lose that race.
+		// A patch: a PUT would conflict with writes of the status.
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData), "values": want.Spec.Values}})
 		if err != nil {
 			return Result{}, err
@@ -305,10 +304,10 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		l.showPlan("~ %s: %s", s.describe(to.fqdn), recordChange(&have.Spec, &want.Spec))
 		return Result{Written: 1}, nil
 	}
-	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another one", objectNames, to.namespace)
+	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// orNull is what removes a field in a merge patch where text is empty.
+// orNull is nil for empty text, which removes the field in a merge patch.
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -340,18 +339,18 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// mayChange says that nobody else has set a field of the spec, or that it does not matter (L4).
+// mayChange reports that no other manager has set a field of the spec, or that conflicts are forced (L4).
 func (l *Loader) mayChange(fields []metav1.ManagedFieldsEntry) bool {
 	return l.cfg.ForceConflicts || len(l.otherManagers(fields)) == 0
 }
 
-// changedSince completes at with whose the object is.
+// changedSince completes at with the managers that changed the object.
 func (l *Loader) changedSince(at Refusal, fields []metav1.ManagedFieldsEntry) Refusal {
 	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", l.otherManagers(fields))
 	return at
 }
 
-// otherManagers are those who have set a field of the spec beside us.
+// otherManagers are the other field managers of fields of the spec.
 func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, entry := range fields {

@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// maxAlike bounds how many lines of one kind are shown for one file, maxKinds how many kinds: a file of a wrong
-	// format has something wrong with every line.
+	// maxAlike bounds how many lines of one kind are shown for one file, maxKinds how many kinds: in a file of a wrong
+	// format every line is wrong.
 	maxAlike = 5
 	maxKinds = 20
 )
 
-// escapeUnprintable is text that changes nothing of a terminal: what is not printed, or no UTF-8, is written as an
-// escape.
+// escapeUnprintable makes text safe for a terminal: control characters and invalid UTF-8 are written as escapes.
 func escapeUnprintable(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
 		return text
@@ -46,26 +45,26 @@ func escapeUnprintable(text string) string {
 
 func unprintable(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }
 
-// alike are reports of a file that say the same of different lines.
+// alike counts the reports of a file that differ in line, names and numbers alone.
 type alike struct {
 	verb  string
 	first Refusal
 	count int
 }
 
-// reports shows what could not be loaded, the first few of each kind, and counts the rest.
+// reports limits the lines about what could not be loaded: it shows the first of each kind and counts the rest.
 type reports struct {
 	mutex sync.Mutex
 	kinds map[string]*alike
 	order []string
-	// hiddenKinds are those of kinds that are not shown at all.
+	// hiddenKinds counts reports of kinds that are not shown at all.
 	hiddenKinds int
 }
 
-// particular is what differs between two lines that are wrong in the same way: what is quoted, names and numbers.
+// particular matches what differs between two lines that are wrong in the same way: quoted text, names and numbers.
 var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
 
-// shouldShow says whether r is to be shown.
+// shouldShow reports whether r is shown.
 func (p *reports) shouldShow(verb string, r Refusal) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -86,7 +85,7 @@ func (p *reports) shouldShow(verb string, r Refusal) bool {
 	return kind.count <= maxAlike
 }
 
-// takeHidden empties it into lines about what was not shown.
+// takeHidden returns lines that count the reports not shown, and clears them.
 func (p *reports) takeHidden() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -103,7 +102,7 @@ func (p *reports) takeHidden() []string {
 	return lines
 }
 
-// String is the summary: what is written and what was there, and of the rest what there is.
+// String is the summary: written and unchanged objects, and every other count that is not 0.
 func (r Result) String() string {
 	said := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
 	said = append(said, counted(r.Removed, "removed", "removed")...)
@@ -114,7 +113,7 @@ func (r Result) String() string {
 	return strings.Join(said, ", ")
 }
 
-// Amiss is what the report names to be mended, empty where there is nothing.
+// Amiss lists the counts of what has to be mended, empty if there is none.
 func (r Result) Amiss() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
@@ -126,7 +125,7 @@ func (r Result) Amiss() string {
 	), ", ")
 }
 
-// counted is nothing where there are none.
+// counted returns nil for 0.
 func counted(n int, one, more string) []string {
 	switch n {
 	case 0:
@@ -137,10 +136,10 @@ func counted(n int, one, more string) []string {
 	return []string{fmt.Sprintf("%d %s", n, more)}
 }
 
-// reportRefused reports what is not loaded (L2).
+// reportRefused reports an object or line that is not loaded (L2).
 func (l *Loader) reportRefused(r Refusal) { l.sayGrouped("refused", r) }
 
-// reportPlan reports what reading a file brought up.
+// reportPlan reports the remarks and refusals of reading a file.
 func (l *Loader) reportPlan(p *plan) {
 	for _, line := range p.remarks {
 		l.say("%s", line)
@@ -150,7 +149,7 @@ func (l *Loader) reportPlan(p *plan) {
 	}
 }
 
-// reportLeftAsIs reports what stays as others have it (L4).
+// reportLeftAsIs reports an object that stays as another manager has it (L4).
 func (l *Loader) reportLeftAsIs(r Refusal) { l.sayGrouped("left as it is", r) }
 
 func (l *Loader) sayGrouped(verb string, r Refusal) {
@@ -159,7 +158,7 @@ func (l *Loader) sayGrouped(verb string, r Refusal) {
 	}
 }
 
-// reportHidden ends the report of a file.
+// reportHidden ends the report of a file with the counts of what was not shown, and the warnings.
 func (l *Loader) reportHidden() {
 	for _, line := range append(l.reports.takeHidden(), l.warnings.takeLines()...) {
 		l.say("%s", line)

@@ -23,14 +23,14 @@ type Source struct {
 	Path string
 	// View of the zones that zone files make; empty is the default view. Manifests name their view themselves.
 	View string
-	// viewGiven is true where the view was written out, be it the default one.
+	// viewGiven: the view was written out, even if it is the default one.
 	viewGiven bool
-	// Origin is the name of the zone that a zone file is of; zero where the file, or its name, says it.
+	// Origin is the name of the zone of a zone file; zero if the file or its name gives it.
 	Origin name.Name
 }
 
-// ParseSource reads [VIEW=][NAME=]PATH. What stands before the first "=" is a view when it is an RFC 1123 label or
-// nothing, and the name of the zone when it has a dot; a path with "=" in its first element is written "./a=b.zone".
+// ParseSource reads [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is empty or an RFC 1123 label, and
+// the name of the zone if it has a dot. A path with "=" in its first element is written "./a=b.zone".
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -56,7 +56,7 @@ func ParseSource(text string) (Source, error) {
 	return s, nil
 }
 
-// String is what ParseSource reads.
+// String is the form that ParseSource reads.
 func (s Source) String() string {
 	text := s.Path
 	if !s.Origin.IsZero() {
@@ -74,7 +74,7 @@ type Files struct {
 }
 
 // Files finds the files. A file named directly is a manifest when its name ends in .yaml, .yml or .json, and a zone
-// file otherwise; in a directory, zone files end in .zone or .db, and what has another ending is passed over.
+// file otherwise. In a directory zone files end in .zone or .db, and files of other endings are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s Source) Files() (Files, error) {
 	}
 	var files Files
 	if !s.Origin.IsZero() && (info.IsDir() || IsManifest(s.Path)) {
-		return Files{}, fmt.Errorf("load %s: the name of a zone is given to one zone file, and %s is none: write it without %q", s, s.Path, s.Origin.String()+"=")
+		return Files{}, fmt.Errorf("load %s: the name of a zone goes with one zone file, and %s is not a zone file: remove %q", s, s.Path, s.Origin.String()+"=")
 	}
 	if !info.IsDir() {
 		if IsManifest(s.Path) {
@@ -94,7 +94,7 @@ func (s Source) Files() (Files, error) {
 		return Files{}, err
 	}
 	if s.viewGiven && len(files.Manifests) > 0 {
-		return Files{}, fmt.Errorf("load %s: a view is given to zone files only, and %s is a manifest: write %s without %q, and spec.view in the manifest", s, files.Manifests[0], s.Path, s.View+"=")
+		return Files{}, fmt.Errorf("load %s: a view goes with zone files, and %s is a manifest: write %s without %q, and spec.view in the manifest", s, files.Manifests[0], s.Path, s.View+"=")
 	}
 	return files, nil
 }
@@ -125,7 +125,7 @@ func (s Source) findFiles() (Files, error) {
 
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); a zone file of another name is loaded when named itself")
 
-// IsManifest reports whether a file is one by its name; the others are zone files.
+// IsManifest reports whether the name of a file is that of a manifest. Other files are zone files.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ReadText reads a whole source and ends with ctx: to open a FIFO that nobody writes to, and to read it, blocks without
-// end. name is what the source is called in the report.
+// ReadText reads a whole source and ends with ctx: opening a FIFO without a writer, and reading it, blocks forever.
+// name is what the report calls the source.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte
@@ -27,7 +27,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 		case a := <-answered:
 			return a.text, a.err
 		case <-slow.C:
-			l.say("waiting for %s: it is not at its end; a pipe or terminal ends when its writer closes it", name)
+			l.say("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -29,7 +29,7 @@ func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 		report := l.cfg.Report
 		l.cfg.Interval, l.cfg.Report = time.Millisecond, func(line string) {
 			report(line)
-			if strings.Contains(line, "waiting for "+path) {
+			if strings.Contains(line, "waiting for the end of "+path) {
 				cancel(stop)
 			}
 		}

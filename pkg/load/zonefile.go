@@ -34,7 +34,7 @@ const LabelLoaded = "kubi.zone/loaded"
 const (
 	// pageSize bounds one answer of a list.
 	pageSize = 1000
-	// planVersion changes when a file would become other objects than before.
+	// planVersion changes if the same file gives other objects than before.
 	planVersion = 2
 )
 
@@ -51,7 +51,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		return Result{}, err
 	} else if zone != nil {
 		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
-		// Nobody has read what it says.
+		// The file was not parsed.
 		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
@@ -62,7 +62,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	case err != nil:
 		return Result{}, err
 	case !source.Origin.IsZero() && p.fqdn != source.Origin:
-		return Result{}, fmt.Errorf("the file is of zone %s, and not of %s as what stands before its path says; correct one of them", p.fqdn, source.Origin)
+		return Result{}, fmt.Errorf("the file is of zone %s, and its argument names %s; correct one of them", p.fqdn, source.Origin)
 	}
 	l.reportPlan(p)
 	result := Result{Refused: len(p.refused)}
@@ -78,7 +78,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	to := p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name})
 	into := l.zoneScope(to.zone, to.namespace)
 	if len(into.paths) > 0 {
-		l.say("%s: zone %s is in %s, too: what they say is merged", path, p.fqdn, strings.Join(into.paths, ", "))
+		l.say("%s: zone %s is in %s, too: their records are merged", path, p.fqdn, strings.Join(into.paths, ", "))
 	}
 	into.addFile(l, path, p, to)
 	more, err := l.putRecords(ctx, path, p.sets, to, into)
@@ -96,7 +96,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	return result, nil
 }
 
-// reportServable says why name servers would not load the zone as it is now, and counts that.
+// reportServable reports and counts a zone that name servers would not load as it is now.
 func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone, result *Result) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable); c != nil && c.Status == metav1.ConditionFalse {
 		result.NotServable++
@@ -111,7 +111,7 @@ func inView(view string) string {
 	return " in view " + view
 }
 
-// fileDigest is the digest of all that makes the objects of a file what they are.
+// fileDigest is the digest of the file and of everything else that determines its objects.
 func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin)
@@ -122,7 +122,7 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
 }
 
-// findLoaded finds the Zone that carries mark, nil if there is none.
+// findLoaded finds the Zone with the label mark, nil if there is none.
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
 	var list *v1alpha1.ZoneList
 	err := retryTransient(ctx, func() (err error) {
@@ -151,7 +151,7 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	})
 }
 
-// putDroppingRefusedFields puts the Zone of p, and again without the fields that the server refuses.
+// putDroppingRefusedFields puts the Zone of p, and puts it again without the fields that the server refuses.
 func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (Result, error) {
 	refused := 0
 	for {
@@ -167,7 +167,7 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 	}
 }
 
-// putZone finds, makes or changes the Zone. An existing Zone of the same name in DNS is taken whatever its object is
+// putZone finds, makes or changes the Zone. An existing Zone of the same DNS name is used whatever its object is
 // called.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
@@ -189,7 +189,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 			if !apierrors.IsAlreadyExists(err) {
 				return nil, Result{}, err
 			}
-			// Another zone has the nice name, or the answer to our own creation was lost.
+			// Another zone has the readable name, or the answer to our own creation was lost.
 			if have, err = l.findZone(ctx, p); err != nil || have != nil {
 				break
 			}
@@ -210,7 +210,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		l.reportLeftAsIs(l.changedSince(at, have.ManagedFields))
 		return have, Result{Left: 1}, nil
 	}
-	// Zones change with each of their records: a patch, for a PUT would lose every race.
+	// A patch: a Zone changes with each of its records, and a PUT would conflict.
 	patch, err := zonePatch(&p.spec)
 	if err != nil {
 		return nil, Result{}, err
@@ -222,7 +222,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, err
 }
 
-// zonePatch is a merge patch to what the file says; what it does not say goes.
+// zonePatch is a merge patch that sets the fields of the file and removes those that it does not have.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -253,7 +253,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone compares what a file says; the rest of a Zone is its owner's.
+// sameZone compares the fields that a file has. The rest of a Zone belongs to its owner.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said := have.DeepCopy()
 	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false, want.DeletionPolicy

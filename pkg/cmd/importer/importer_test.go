@@ -138,7 +138,7 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 		t.Errorf("%+v, %v", record, err)
 	}
 	other := s.importing("www.apps 60 CNAME www\n", "-", "--zone", "platform/example-org", "-n", "team")
-	other.hears("left as it is: standard input:1: www.apps.example.org. CNAME: it is there with TTL 3600, the file has 60")
+	other.hears("left as it is: standard input:1: www.apps.example.org. CNAME: it exists with TTL 3600, the file has 60")
 }
 
 // M4
@@ -400,7 +400,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	before := s.zone("a", "t")
 	plan := s.importing("", changed, "--zone", "a/t", "--create-zone", "--prune", "--plan")
 	want := `- alias.t.test. A 192.0.2.6
-+ alias.t.test. CNAME (judged when what is removed there is gone)
++ alias.t.test. CNAME (decided after the removal there)
 - b.t.test. A 192.0.2.3
 ~ c.t.test. A: ttl 60 instead of that of the zone, with 192.0.2.7, without 192.0.2.4
 + d.t.test. 300 A 192.0.2.4
@@ -409,7 +409,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	if plan.out != want {
 		t.Errorf("plan:\n%swant\n%s", plan.out, want)
 	}
-	plan.hears(`left as it is: zone a/t: edited.t.test. A (a/edited-a.t): it is in no source any more, and was changed by ["kubectl-edit"] since`)
+	plan.hears(`left as it is: zone a/t: edited.t.test. A (a/edited-a.t): no source has it any more, and ["kubectl-edit"] changed it since`)
 	if after := s.zone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Error("the plan changed the zone")
 	}
@@ -442,7 +442,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
 	s.importing("", append(arguments, many)...)
 	for flag, want := range map[string]string{
-		"--prune":           "zone a/t would be held, and what is removed not be delivered: it loses 29 of its 31 RRsets, more than 30 % (S7.5); if that is meant, import with --prune --allow-deletions",
+		"--prune":           "zone a/t would be held, and the removals not be delivered: it loses 29 of its 31 RRsets, more than 30 % (S7.5); if they are intended, import with --prune --allow-deletions",
 		"--allow-deletions": "--allow-deletions lets that through",
 	} {
 		planned := s.importing("", append(arguments, few, "--plan", flag)...)
@@ -475,7 +475,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 		t.Errorf("put back, serial %d is settled and %d is there", zone.Status.SettledSerial, zone.Status.Serial)
 	}
 	let := s.importing("", append(arguments, few, "--allow-deletions")...)
-	let.hears("what was removed since serial")
+	let.hears("removals since serial")
 	if zone = s.zone("a", "t"); let.failed != nil || zone.Status.SettledSerial != zone.Status.Serial || zone.Status.RRsetCount != 2 {
 		t.Errorf("%v; serial %d is settled and %d is there, %d RRsets", let.failed, zone.Status.SettledSerial, zone.Status.Serial, zone.Status.RRsetCount)
 	}
@@ -496,7 +496,7 @@ func TestImport_letsThroughWhatAnEarlierRunRemoved_S7_5(t *testing.T) {
 	s.importing("", append(arguments, write(t, "t.test.zone", text))...)
 	s.importing("", append(arguments, few)...).hears("zone a/t is held")
 	later := s.importing("", append(arguments, few, "--allow-deletions")...)
-	later.hears("what was removed since serial")
+	later.hears("removals since serial")
 	if zone := s.zone("a", "t"); later.failed != nil || later.out != "0 written, 2 unchanged\n" || zone.Status.SettledSerial != zone.Status.Serial {
 		t.Errorf("%v, %s; serial %d is settled and %d is there", later.failed, later.out, zone.Status.SettledSerial, zone.Status.Serial)
 	}
@@ -582,7 +582,7 @@ func TestImport_plansAndPrunesManifests(t *testing.T) {
 	changed := record("one", "one", "A", "192.0.2.9") + record("alias-2", "alias", "CNAME", "one") + record("three", "three", "A", "192.0.2.3")
 	plan := s.importing(changed, "-", "--prune", "--plan")
 	want := `- alias.t.test. A 192.0.2.3
-+ record a/alias-2 (judged when what is removed there is gone)
++ record a/alias-2 (decided after the removal there)
 ~ record a/one: spec.rdata "192.0.2.9" instead of "192.0.2.1"
 + record a/three: three A 192.0.2.3
 - two.t.test. A 192.0.2.2

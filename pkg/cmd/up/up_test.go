@@ -376,7 +376,7 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	o.Load = []string{file, part}
 	second := start(t, o)
 	for _, want := range []string{
-		part + ": zone example.org. is in " + file + ", too: what they say is merged",
+		part + ": zone example.org. is in " + file + ", too: their records are merged",
 		"zone default/example.org: 1 Records that an earlier run made are not in " + file + ", " + part + ", and stay: old.example.org. A (default/old-a.example.org)",
 	} {
 		if !strings.Contains(second.out.String(), want) {
