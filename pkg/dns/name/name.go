@@ -72,12 +72,12 @@ func (n Name) Parent() (Name, bool) {
 // Encloses says that sub is n or lies below it. No name encloses the zero
 // value, and the zero value encloses none.
 func (n Name) Encloses(sub Name) bool {
-	_, ok := n.ancestorAt(sub)
+	_, ok := n.labelsBelow(sub)
 	return ok
 }
 
-// ancestorAt returns what sub has to the left of n, without the dot between them.
-func (n Name) ancestorAt(sub Name) (string, bool) {
+// labelsBelow returns what sub has to the left of n, without the dot between them.
+func (n Name) labelsBelow(sub Name) (string, bool) {
 	switch {
 	case n.s == "" || sub.s == "":
 		return "", false
@@ -95,7 +95,7 @@ func (n Name) ancestorAt(sub Name) (string, bool) {
 
 // Rel is n as seen from origin; false when origin does not enclose n.
 func (n Name) Rel(origin Name) (Rel, bool) {
-	left, ok := origin.ancestorAt(n)
+	left, ok := origin.labelsBelow(n)
 	switch {
 	case !ok:
 		return Rel{}, false
