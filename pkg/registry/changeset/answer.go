@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// toldItems is how many refusals a message has; all of them are in the causes.
+	// toldItems bounds the refusals in a message; the causes have all of them.
 	toldItems = 10
-	// maxOutcome is how many characters an audit annotation has of what became of an item.
+	// maxOutcome bounds the characters of the outcome of an item in an audit annotation.
 	maxOutcome = 300
 )
 
-// errorOf is the error of a set that was not written: what is wrong with all of it, or the refusals of all items; nil
-// where none failed.
+// errorOf returns the error of a set that was not written: that of the whole set, or the refusals of its items; nil if
+// none failed.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	if failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -57,8 +57,8 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	return nil
 }
 
-// errorOfItems is the error of several items: that of all where they have one code, 422 where they differ, so that a
-// client that repeats some codes does not repeat what cannot pass.
+// errorOfItems returns the error of several items. Its code is theirs if they have one in common, else 422, so that a
+// client which retries some codes does not retry a set that cannot succeed.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) error {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
@@ -92,7 +92,7 @@ func retryAfter(x *item) int32 {
 	return 0
 }
 
-// listCauses are those of the item, each with the field that it has in the set.
+// listCauses returns the causes of the item, each with its field in the set.
 func (x *item) listCauses() (causes []metav1.StatusCause) {
 	if d := x.failure.Details; d != nil {
 		for _, c := range d.Causes {
@@ -109,8 +109,8 @@ func (x *item) listCauses() (causes []metav1.StatusCause) {
 	return causes
 }
 
-// fieldOf is a field of the Record as one of the set: that of the Record to apply, or else the item, which has no
-// such field.
+// fieldOf converts a field of the Record to one of the set: that of the Record to apply, or the item of a deletion,
+// which has no such field.
 func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()
@@ -118,7 +118,7 @@ func (x *item) fieldOf(name string) string {
 	return x.member().Child(strings.TrimPrefix(name, ".")).String()
 }
 
-// describeOutcome is what the audit event of the set says of the item.
+// describeOutcome formats the outcome of the item for the audit event of the set.
 func (x *item) describeOutcome() string {
 	what := "apply " + x.name
 	if x.deletes() != nil {

@@ -56,7 +56,7 @@ func (x *item) member() *field.Path {
 // requestKey is that of the request of a set in its context.
 type requestKey struct{}
 
-// WithRequest keeps the request of a ChangeSet for its items, which come from where it came.
+// WithRequest keeps the request of a ChangeSet in its context, for the requests of its items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && info.APIGroup == v1alpha1.GroupName && info.Resource == "changesets" {
@@ -85,8 +85,7 @@ func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 	set.Leave(x.index, x.failure != nil)
 }
 
-// serve has the request served. A panic is the item's alone: the server of a client's request would stop it, too, and
-// log it.
+// serve serves the request. A panic fails the item alone, as the server of a client's request does.
 func (x *item) serve(ctx context.Context, handler http.Handler) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -107,8 +106,8 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// newContext of the request: it ends with the set's, and of what that knows it has the user alone, as a request from
-// outside would have.
+// newContext makes the context of the request. It ends with that of the set, and has only its user, as a request from
+// outside has.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -126,7 +125,7 @@ func (x *item) newContext(ctx context.Context) (context.Context, context.CancelF
 	return warning.WithWarningRecorder(own, warnings{ctx, fmt.Sprintf("%s (%s): ", x.path(), x.name)}), release
 }
 
-// warnings are told with the item that they are of.
+// warnings adds the item to each warning.
 type warnings struct {
 	of   context.Context
 	item string
@@ -138,7 +137,7 @@ func (w warnings) AddWarning(agent, text string) {
 	}
 }
 
-// newRequest is the item as a client would send it.
+// newRequest makes the request of the item as a client would send it.
 func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	method, kind, body := http.MethodPatch, string(types.ApplyYAMLPatchType), []byte(nil)
 	query := url.Values{}

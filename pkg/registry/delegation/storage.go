@@ -74,7 +74,7 @@ func match(label labels.Selector, field fields.Selector) storage.SelectionPredic
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributesOf are what selectors see of a Delegation.
+// attributesOf returns the labels and fields of a Delegation that selectors match.
 func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	delegation, ok := obj.(*v1alpha1.Delegation)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// strategy is what creating and updating a Delegation means.
+// strategy creates and updates objects of kind Delegation.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -33,7 +33,7 @@ var (
 
 func (strategy) NamespaceScoped() bool { return true }
 
-// PrepareForCreate takes away what a client cannot say: status.
+// PrepareForCreate clears the status, which only the server sets.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	delegation := obj.(*v1alpha1.Delegation)
 	delegation.Status = v1alpha1.DelegationStatus{}
@@ -55,7 +55,7 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec (S7.4).
+// PrepareForUpdate keeps the status and counts changes of spec (S7.4).
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Delegation), old.(*v1alpha1.Delegation)
 	after.Status = before.Status
@@ -69,7 +69,7 @@ func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field
 	return validation.DelegationUpdate(obj.(*v1alpha1.Delegation), old.(*v1alpha1.Delegation))
 }
 
-// WarningsOnUpdate warns of what the update could have made better, so not where it left spec alone.
+// WarningsOnUpdate warns about a changed spec alone.
 func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	after, before := obj.(*v1alpha1.Delegation), old.(*v1alpha1.Delegation)
 	if after.Generation == before.Generation {
@@ -78,7 +78,7 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 	return validation.DelegationWarnings(after)
 }
 
-// GetResetFields keeps a server-side apply from owning what it cannot say.
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwned(fieldpath.MakePathOrDie("status"))
 }

@@ -73,7 +73,7 @@ func match(label labels.Selector, field fields.Selector) storage.SelectionPredic
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributesOf are what selectors see of a Delivery.
+// attributesOf returns the labels and fields of a Delivery that selectors match.
 func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	delivery, ok := obj.(*v1alpha1.Delivery)
 	if !ok {

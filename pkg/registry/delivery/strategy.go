@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// strategy is what creating and updating a Delivery means.
+// strategy creates and updates objects of kind Delivery.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -32,7 +32,7 @@ var (
 
 func (strategy) NamespaceScoped() bool { return true }
 
-// PrepareForCreate takes away what a creation does not say: status.
+// PrepareForCreate clears the status, which only the server sets.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	delivery := obj.(*v1alpha1.Delivery)
 	delivery.Status = v1alpha1.DeliveryStatus{}
@@ -49,7 +49,7 @@ func (strategy) Canonicalize(runtime.Object) {}
 
 func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 
-// AllowUnconditionalUpdate: never, for the intent of another worker would be lost.
+// AllowUnconditionalUpdate: never, since it would overwrite the intent of another worker.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return false }
 
 // PrepareForUpdate leaves status alone. The generation stays: spec is immutable.
@@ -67,14 +67,14 @@ func (strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object
 	return nil
 }
 
-// GetResetFields keeps a server-side apply from owning what it cannot say.
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return map[fieldpath.APIVersion]*fieldpath.Set{
 		fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
 	}
 }
 
-// statusStrategy is what updating the status of a Delivery means.
+// statusStrategy updates the status of a Delivery.
 type statusStrategy struct{ strategy }
 
 // PrepareForUpdate takes over the status, all of which is the controller's.

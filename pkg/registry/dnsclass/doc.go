@@ -8,7 +8,7 @@
 // (2) a secret in the class itself is refused unless the server was told to take it; (3) nothing of a Secret that a
 // class names is read here, so no answer can show it.
 //
-// It does not know providers, nor who delivers what: package class of the API says whose zones a class takes.
+// It does not know providers nor deliveries: package class of the API decides which zones a class may deliver.
 //
 // Read storage.go first.
 package dnsclass

@@ -31,8 +31,8 @@ type Config struct {
 	Scheme *runtime.Scheme
 	// RESTOptions says where and how DNSClasses are stored.
 	RESTOptions generic.RESTOptionsGetter
-	// AllowInlineSecrets takes secrets that stand in the class itself, where everybody reads them who may read
-	// classes. Optional.
+	// AllowInlineSecrets accepts secrets in the class itself, where every user with read permission for classes sees
+	// them. Optional.
 	AllowInlineSecrets bool
 }
 
@@ -76,8 +76,8 @@ func NewStorage(config Config) (*Storage, error) {
 	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store, finalizersStrategy{strategy})}, nil
 }
 
-// Delete refuses where the class is protected, and says what the deletion of one in use does. What is asked is the
-// object deleted, not one read before.
+// Delete refuses a protected class, and warns of the effects of deleting one in use. It checks the object that is
+// deleted, not one read before.
 func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
 }
@@ -121,7 +121,7 @@ func match(label labels.Selector, field fields.Selector) storage.SelectionPredic
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributesOf are what selectors see of a DNSClass.
+// attributesOf returns the labels and fields of a DNSClass that selectors match.
 func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	class, ok := obj.(*v1alpha1.DNSClass)
 	if !ok {

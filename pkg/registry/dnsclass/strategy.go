@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// strategy is what creating and updating a DNSClass means.
+// strategy creates and updates objects of kind DNSClass.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -36,7 +36,7 @@ var (
 
 func (strategy) NamespaceScoped() bool { return false }
 
-// PrepareForCreate takes away what a client cannot say: status.
+// PrepareForCreate clears the status, which only the server sets.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	class := obj.(*v1alpha1.DNSClass)
 	class.Status = v1alpha1.DNSClassStatus{}
@@ -74,7 +74,7 @@ func (s strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) fie
 	return validation.DNSClassUpdate(obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass), s.inlineSecrets)
 }
 
-// WarningsOnUpdate warns of what the update could have made better, so not where it left spec alone.
+// WarningsOnUpdate warns about a changed spec alone.
 func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
 	if after.Generation == before.Generation {
@@ -83,14 +83,14 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 	return validation.DNSClassUpdateWarnings(after, before)
 }
 
-// GetResetFields keeps a server-side apply from owning what it cannot say.
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return map[fieldpath.APIVersion]*fieldpath.Set{
 		fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
 	}
 }
 
-// statusStrategy is what updating the status of a DNSClass means.
+// statusStrategy updates the status of a DNSClass.
 type statusStrategy struct{ strategy }
 
 // PrepareForUpdate takes over the status, all of which is the controller's.
@@ -112,8 +112,7 @@ func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfStatus(nil, nil)
 }
 
-// finalizersStrategy is what writing the subresource finalizers means: a controller holds a DNSClass by it without a
-// right on its spec.
+// finalizersStrategy updates the finalizers: a controller adds its own without permission for the spec.
 type finalizersStrategy struct{ strategy }
 
 func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

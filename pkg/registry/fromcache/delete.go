@@ -17,10 +17,10 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated: the object is not as the cache had it. For who counts writes that is a conflict.
+// errOutdated: the object differs from the cached one. Metrics of writes count it as a conflict.
 var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object is not as the cache has it"))
 
-// beginning is what a deletion began with.
+// beginning is the object that a deletion started from.
 type beginning struct {
 	cached metav1.Object // nil: it was read from etcd
 }
@@ -32,7 +32,7 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	if options == nil || options.Preconditions == nil {
 		b := &beginning{}
 		// The options are the store's to change.
-		out, immediately, err := store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.holdsList(validation), options.DeepCopy())
+		out, immediately, err := store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation), options.DeepCopy())
 		if !errors.Is(err, errOutdated) {
 			return out, immediately, err
 		}
@@ -40,8 +40,9 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return store.Delete(ctx, name, validation, options)
 }
 
-// holdsList is validation, and that what the store went by is still so: it looks at nothing else of the object.
-func (b *beginning) holdsList(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+// checkUnchanged wraps validation with a check that uid, deletionTimestamp and finalizers are as in the cache: the
+// store decides by nothing else of the object.
+func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if b.cached != nil {
 			now, err := meta.Accessor(obj)
@@ -60,7 +61,7 @@ func (b *beginning) holdsList(validation rest.ValidateObjectFunc) rest.ValidateO
 	}
 }
 
-// Storage is cached, a storage with a watch cache, for the stores that Delete is given.
+// Storage wraps cached, a storage with a watch cache, for the stores that are passed to Delete.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

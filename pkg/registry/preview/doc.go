@@ -8,7 +8,7 @@
 // the commit itself, and answers with the object as it would be or the error it would meet (S7.3); (2) it writes
 // nothing; (3) a request without dryRun is not touched, but that a deletion begins as package fromcache has it.
 //
-// It does not know what is decided, nor by whom: the decision is a function it is given.
+// It does not know the decision, which is a function passed to it.
 //
 // Read store.go.
 package preview

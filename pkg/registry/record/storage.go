@@ -84,7 +84,7 @@ func match(label labels.Selector, field fields.Selector) storage.SelectionPredic
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributesOf are what selectors see of a Record.
+// attributesOf returns the labels and fields of a Record that selectors match.
 func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	record, ok := obj.(*v1alpha1.Record)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// strategy is what creating and updating a Record means.
+// strategy creates and updates objects of kind Record.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -33,7 +33,7 @@ var (
 
 func (strategy) NamespaceScoped() bool { return true }
 
-// PrepareForCreate takes away what a client cannot say: status and the label that is output.
+// PrepareForCreate clears what only the server sets: the status and the label of the adopting zone.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	record := obj.(*v1alpha1.Record)
 	record.Status = v1alpha1.RecordStatus{}
@@ -56,7 +56,7 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec (S7.4).
+// PrepareForUpdate keeps the status and counts changes of spec (S7.4).
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Record), old.(*v1alpha1.Record)
 	after.Status = before.Status
@@ -71,7 +71,7 @@ func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field
 	return validation.RecordUpdate(obj.(*v1alpha1.Record), old.(*v1alpha1.Record))
 }
 
-// WarningsOnUpdate warns of what the update could have made better, so not where it left spec alone.
+// WarningsOnUpdate warns about a changed spec alone.
 func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	after, before := obj.(*v1alpha1.Record), old.(*v1alpha1.Record)
 	if after.Generation == before.Generation {
@@ -80,18 +80,18 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 	return validation.RecordWarnings(after)
 }
 
-// GetResetFields keeps a server-side apply from owning what it cannot say.
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwned(fieldpath.MakePathOrDie("status"))
 }
 
-// The server's part of the status; the rest is for controllers.
+// The fields of the status that the server sets; controllers set the others.
 var (
 	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial"}
 	serverConditions = []string{v1alpha1.ConditionAdopted}
 )
 
-// statusStrategy is what updating the status of a Record means.
+// statusStrategy updates the status of a Record.
 type statusStrategy struct{ strategy }
 
 // PrepareForUpdate takes over the conditions that are not the server's and the last delivery error (S7.4).

@@ -13,9 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions is what becomes of the conditions when a controller writes a status: those of the types in server stay
-// as they were, the others are as written. stale says that the writer spoke of an older serial; then its Ready, and
-// the Stalled beside it, are dropped and those before stay.
+// Conditions merges the conditions that a controller writes: those of the types in server stay as before, the others
+// are as written. stale: the writer saw an older serial, so Ready and Stalled stay as before, too.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -35,9 +34,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale says that a status which names the serial written speaks of a time before the serial of the object (S6.7). A
-// writer that names none is not stale. Where serials cannot be compared (RFC 1982 §3.2) it is: a wrong True is worse
-// than a late one.
+// Stale reports that a status written for a serial is older than the object's (S6.7). A status without serial is not
+// stale. If the serials cannot be compared (RFC 1982 §3.2) it is: a wrong True is worse than a late one.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -45,8 +43,8 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// KeepMetadata leaves in an object whose status is written all that does not belong to the status. Managed fields are
-// the generic server's to write.
+// KeepMetadata restores the metadata that a write of the status must not change. The generic server writes the managed
+// fields.
 func KeepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations
@@ -55,20 +53,20 @@ func KeepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// HeldBy are the finalizers of an object after a write of its subresource finalizers: ours as it was written, those
-// of others as they stood before.
+// HeldBy returns the finalizers of an object after a write of its subresource finalizers: ours as written, others as
+// before.
 func HeldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepHeld are the finalizers of an object after a write of the object itself, nil before for a new one: those of
-// others as they were written, ours as it stood. So the right to write an object is no right to free it while a
-// provider has its data (S8.2).
+// KeepHeld returns the finalizers of an object after a write of the object itself: ours as before, others as written.
+// before is nil for a new object. So permission to write an object does not let its deletion finish while a provider
+// has its data (S8.2).
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
 
-// withOurs are finalizers with kubi.zone/delivery, or without it.
+// withOurs returns finalizers with kubi.zone/delivery if held, else without it.
 func withOurs(finalizers []string, held bool) []string {
 	switch slices.Contains(finalizers, v1alpha1.FinalizerDelivery) {
 	case held:
@@ -90,7 +88,7 @@ func NotOwnedOfFinalizers() map[fieldpath.APIVersion]*fieldpath.Set {
 	)}
 }
 
-// KeepParentLabel keeps the label that names the adopting zone: it is output (S3.8).
+// KeepParentLabel keeps the label of the adopting zone, which only the server sets (S3.8).
 func KeepParentLabel(after, before *metav1.ObjectMeta) {
 	value, adopted := before.Labels[v1alpha1.LabelParentZone]
 	if !adopted {
@@ -103,8 +101,8 @@ func KeepParentLabel(after, before *metav1.ObjectMeta) {
 	after.Labels[v1alpha1.LabelParentZone] = value
 }
 
-// NotOwned are the fields that no server-side apply of a resource may own, beside further ones: the label that is
-// output.
+// NotOwned returns the fields that no server-side apply of a resource may own: further, and the label that only the
+// server sets.
 func NotOwned(further ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "labels", v1alpha1.LabelParentZone))
 	for _, path := range further {

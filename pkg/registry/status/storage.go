@@ -27,13 +27,13 @@ var (
 	_ rest.TableConvertor      = (*REST)(nil)
 )
 
-// Strategy is what writing a status means.
+// Strategy is the strategy of updates of a status.
 type Strategy interface {
 	rest.RESTUpdateStrategy
 	rest.ResetFieldsStrategy
 }
 
-// NewREST makes the subresource of a resource that of stores. The store stays the resource's to destroy.
+// NewREST makes the subresource of the resource in the store of. The resource destroys the store.
 func NewREST(of *genericregistry.Store, strategy Strategy) *REST {
 	store := *of
 	store.UpdateStrategy, store.ResetFieldsStrategy = strategy, strategy
@@ -57,12 +57,12 @@ func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	info = rest.WrapUpdatedObjectInfo(info, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
 		return written, s.sameObject(name, written, stored)
 	})
-	// A server-side apply of a status must not create the object.
+	// Server-side apply of a status must not create the object.
 	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
 }
 
-// sameObject compares uids as a precondition of an update does. A patch has none, so validation would answer it with
-// Invalid, which says that the writer did wrong.
+// sameObject compares uids as a precondition of an update does. A patch has no preconditions, and validation would
+// answer Invalid, which blames the writer.
 func (s *REST) sameObject(name string, written, stored runtime.Object) error {
 	after, err := meta.Accessor(written)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *REST) sameObject(name string, written, stored runtime.Object) error {
 	return nil
 }
 
-// GetResetFields keeps a server-side apply from owning what it cannot say.
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
 func (s *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return s.store.GetResetFields()
 }

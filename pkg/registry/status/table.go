@@ -14,10 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// None is the cell of what is not there.
+// None is the cell of an absent value.
 const None = "<none>"
 
-// OrNone is the cell of a text that may not be there.
+// OrNone is the cell of a text that may be empty.
 func OrNone(text string) string {
 	if text == "" {
 		return None
@@ -25,7 +25,7 @@ func OrNone(text string) string {
 	return text
 }
 
-// Ready is the cell of the condition Ready: True, False or Unknown, also where it was never set.
+// Ready is the cell of the condition Ready: True, False or Unknown; Unknown if it was never set.
 func Ready(conditions []metav1.Condition) string {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return string(ready.Status)
@@ -33,8 +33,7 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message is the cell that says what stands in the way: of the first condition, in the order of types, that is not
-// True.
+// Message is the cell with the reason and message of the first condition, in the order of types, that is not True.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

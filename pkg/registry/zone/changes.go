@@ -62,7 +62,7 @@ func (r *ChangesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	}
 	places := r.readSlots
 	if query.Watch {
-		places = r.watchSlots // those who stay must not take the seats of those who only read
+		places = r.watchSlots // watches must not use up the slots of reads
 	}
 	return r.newHandler(ctx, places, func(accept string) (func(http.ResponseWriter) error, error) {
 		return r.prepareChanges(ctx, id, query, accept)
@@ -111,7 +111,7 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	}
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
-			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: what it had is answered in JSON or YAML, with since and without until, in the form entries", zone.Name))
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: ask for its last entries in JSON or YAML, with since and without until, in the form entries", zone.Name))
 		}
 		return r.prepareEnded(ctx, zone, since, format)
 	}
@@ -140,7 +140,7 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 		if query.Until == 0 {
 			return expiredError(zone, since, restart)
 		}
-		// Either may be the one that is not held, or they may be the wrong way round.
+		// Either may be the serial that is not held, or they are in the wrong order.
 		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
 	steps, err := r.views.Steps(ctx, zone, since, until)
@@ -158,7 +158,7 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	}
 	changes, err := r.views.Changes(ctx, zone, since, until)
 	if errors.Is(err, ErrNotHeld) || (err == nil && !sameSerials(steps, changes)) {
-		// The journal was trimmed between the two questions.
+		// The journal was trimmed between the two reads.
 		return nil, notHeld()
 	} else if err != nil {
 		return nil, err
@@ -174,11 +174,11 @@ func (r *ChangesREST) prepareChanges(ctx context.Context, id string, query *v1al
 	}, nil
 }
 
-// prepareEnded answers for a zone that ended and is not withdrawn yet.
+// prepareEnded prepares the answer for a zone that ended and is not withdrawn yet.
 func (r *ChangesREST) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (func(http.ResponseWriter) error, error) {
 	fqdn, change, err := r.views.Left(ctx, zone, since)
 	if errors.Is(err, ErrNotHeld) {
-		return nil, apierrors.NewResourceExpired(fmt.Sprintf("what zone %s had after serial %d, before it ended, is not held here any more: compare what its provider has", zone.Name, since))
+		return nil, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, are not held here any more: compare those of its provider", zone.Name, since))
 	} else if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 	return list.finish(v1alpha1.ZoneViewMeta{})
 }
 
-// writeDiff writes what people read: per serial the entries that went (-) and came (+).
+// writeDiff writes the text format: per serial the entries that were removed (-) and added (+).
 func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	if err := stream.writeComment("changes of zone " + zone.Status.FQDN); err != nil {

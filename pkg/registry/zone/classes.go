@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// checkClassesOnCreate refuses a new Zone that names a class which is not for its namespace or its view, after
-// whatever else is to be asked: the last word on dnsClassRefs is that of admission webhooks.
+// checkClassesOnCreate refuses a new Zone that names a class which does not admit its namespace or view. It runs after
+// further, since admission webhooks may change dnsClassRefs.
 func (r *REST) checkClassesOnCreate(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if further != nil {
@@ -35,8 +35,8 @@ func (r *REST) checkClassesOnCreate(further rest.ValidateObjectFunc) rest.Valida
 	}
 }
 
-// checkClassesOnUpdate refuses an update by the classes it adds. What a Zone names already it keeps naming: whoever
-// narrows a class stops its delivery, and must not stop every other change of the Zone too.
+// checkClassesOnUpdate checks the classes that an update adds. Classes that the Zone names already may stay: a class
+// that is narrowed stops its delivery, and must not block every other change of the Zone.
 func (r *REST) checkClassesOnUpdate(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		if further != nil {
@@ -55,9 +55,9 @@ func (r *REST) checkClassesOnUpdate(further rest.ValidateObjectUpdateFunc) rest.
 	}
 }
 
-// checkRetain refuses deletionPolicy Retain where a class of the zone does not allow it: what stays at a provider stays
-// under the next owner's zone of the name (S8.2). A Zone that stands with it, before a class disallowed it, keeps it
-// in spec and is withdrawn all the same; its owner is warned. before is nil for a new Zone.
+// checkRetain refuses deletionPolicy Retain if a class of the zone does not allow it: data that stays at a provider
+// would be in the next owner's zone of the name (S8.2). A Zone that had it before a class disallowed it keeps it in
+// spec and is withdrawn all the same, with a Warning. before is nil for a new Zone.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -97,8 +97,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 				"%s: DNSClass %q does not deliver zones of namespace %q; a cluster admin can add the namespace to spec.namespaces.names of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
-		// A zone that refers to another one without a view has that one's, which is known only when it is decided:
-		// the controller looks (S1.8).
+		// A zone that refers to another one without a view gets that one's, which is known only at the decision; the
+		// controller checks it (S1.8).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.8); a cluster admin can add the view to spec.views of that DNSClass, where \"\" is the default view and \"*\" every view",
@@ -108,9 +108,9 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults writes into a Zone what it does not say and its first class gives: the ttl, where that gives none
-// the default of Zones (S6.3), and in a new Zone the name servers (S6.2), none where it says [] itself. They are then
-// the Zone's own, so a class that is changed later changes no zone behind its owner's back.
+// setClassDefaults sets absent fields of a Zone from its first class: the ttl, or the default of Zones if the class has
+// none (S6.3), and in a new Zone the name servers (S6.2), unless it has an empty list. They are fields of the Zone from
+// then on, so a later change of the class changes no zone.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// EntriesREST is the subresource zones/entries: what a zone contains at one serial (S6.1).
+// EntriesREST is the subresource zones/entries: the content of a zone at one serial (S6.1).
 type EntriesREST struct {
 	*streams
 }
@@ -117,7 +117,7 @@ func (r *EntriesREST) prepareEntries(ctx context.Context, id string, query *v1al
 	return func(w http.ResponseWriter) error { return writeEntries(w, format, zone, page, sources) }, nil
 }
 
-// snapshotFor is the snapshot that a request is answered from: the one its token names, else the newest.
+// snapshotFor returns the snapshot that answers a request: the one that the token names, else the newest.
 func (r *EntriesREST) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
 	if token == "" {
 		snapshot, err := r.waitForSnapshot(ctx, zone)
@@ -138,7 +138,7 @@ func (r *EntriesREST) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, toke
 	return snapshot, from, err
 }
 
-// entriesHead is the answer without its list and metadata.
+// entriesHead makes the answer without its list and metadata.
 func entriesHead(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
 	return v1alpha1.ZoneEntries{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneEntries", APIVersion: v1alpha1.SchemeGroupVersion.String()},
@@ -182,7 +182,7 @@ func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, 
 	return list.finish(metaOf(zone))
 }
 
-// writeText writes a master file (RFC 1035 §5.1) that any name server loads: what is not an entry is a comment.
+// writeText writes a master file (RFC 1035 §5.1) that any name server loads. Everything but the entries is in comments.
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	if err := stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash())); err != nil {
@@ -236,7 +236,7 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 			return err
 		}
 	}
-	// Of the metadata a table has only this.
+	// A table has no other metadata.
 	return list.finish(v1alpha1.ZoneViewMeta{Continue: page.next})
 }
 
@@ -262,7 +262,7 @@ func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) error {
 	return l.writeItem(row)
 }
 
-// tableRow is a row of metav1.Table, whose own type wants its object encoded already.
+// tableRow is a row of metav1.Table. The type of metav1 needs its object encoded already.
 type tableRow struct {
 	Cells  []any `json:"cells"`
 	Object struct {

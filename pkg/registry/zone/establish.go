@@ -22,15 +22,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// subresourceEstablish is the subresource of zones whose creation is the right to have a standalone zone (S3.2). A
-// verb of its own on zones would come with every Role that has all verbs on them.
+// subresourceEstablish is the subresource of zones of which create is the permission to have a standalone zone (S3.2).
+// A verb of its own would be granted by every Role with all verbs on zones.
 const subresourceEstablish = "establish"
 
-// maxReviews bounds how often one update asks anew because the zone was renamed under it.
+// maxReviews bounds how often one update is authorized anew because the zone was renamed meanwhile.
 const maxReviews = 3
 
-// EstablishREST is the subresource establish. It stands for a right alone: discovery lists it, so that kubectl knows
-// it, and nothing can be sent to it.
+// EstablishREST is the subresource establish. It is a permission alone: discovery lists it, so that kubectl knows it,
+// and it takes no requests.
 type EstablishREST struct{}
 
 var (
@@ -38,13 +38,13 @@ var (
 	_ rest.Connecter = (*EstablishREST)(nil)
 )
 
-// New is what a request would be about.
+// New makes an empty object, for discovery.
 func (*EstablishREST) New() runtime.Object { return &v1alpha1.Zone{} }
 
 // Destroy has nothing to let go of.
 func (*EstablishREST) Destroy() {}
 
-// ConnectMethods are those of the right: POST is create.
+// ConnectMethods is POST, which authorization calls create.
 func (*EstablishREST) ConnectMethods() []string { return []string{http.MethodPost} }
 
 // NewConnectOptions are none.
@@ -55,16 +55,16 @@ func (*EstablishREST) Connect(context.Context, string, runtime.Object, rest.Resp
 	return nil, apierrors.NewMethodNotSupported(v1alpha1.Resource("zones/"+subresourceEstablish), "create")
 }
 
-// establisher asks whether the user of a request may establish a zone and hands the answer on to the decision.
+// establisher checks whether the user of a request may establish a zone, and passes the answer to the decision.
 type establisher struct {
 	authorizer authorizer.UnconditionalAuthorizer
-	// with puts the answer into the context of the write.
+	// with adds the answer to the context of the write.
 	with func(ctx context.Context, allowed bool) context.Context
 }
 
-// resourceName is the name that a role lists to allow one zone: the fqdn without its trailing dot, "." for the root,
-// behind `view:` outside of the default view. False for a zone that cannot be standalone: one whose name is relative,
-// or is none.
+// resourceName is the name by which a Role allows one zone: the fqdn without its trailing dot, "." for the root, after
+// `view:` outside of the default view. It is false for a zone that cannot be standalone, because its name is relative
+// or invalid.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -83,7 +83,7 @@ func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	return text, true
 }
 
-// askEstablish returns ctx with the answer for resource in it.
+// askEstablish returns ctx with the answer for resource.
 func (e *establisher) askEstablish(ctx context.Context, resource string) (context.Context, error) {
 	allowed, err := isAllowed(ctx, e.authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx), resource)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *establisher) askEstablish(ctx context.Context, resource string) (contex
 	return e.with(ctx, allowed), nil
 }
 
-// isAllowed asks whether the user of the request may do something with a resource of this group.
+// isAllowed reports whether the user of the request has verb on a resource of this group.
 func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool, error) {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
@@ -111,7 +111,7 @@ func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb,
 	return false, nil
 }
 
-// Create creates a Zone, after asking whether it may be established where it could be standalone.
+// Create creates a Zone. If the Zone could be standalone, it first checks the permission to establish it.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
 		if err := r.setClassDefaults(ctx, zone, true); err != nil {
@@ -127,9 +127,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.Store.Create(ctx, obj, r.checkClassesOnCreate(validation), options)
 }
 
-// Update updates a Zone. Which name it comes to is known only within the update, after the patch and the admission,
-// where a lock may be held; so a name that must be asked for ends the attempt, is asked for, and the update begins
-// again.
+// Update updates a Zone. The new name is known only within the update, after patch and admission, where a lock may be
+// held. So a name that needs the permission ends the attempt; the permission is checked, and the update begins again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked := ctx, ""
 	createValidation, updateValidation = r.checkClassesOnCreate(createValidation), r.checkClassesOnUpdate(updateValidation)
@@ -147,14 +146,14 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	return nil, false, apierrors.NewConflict(v1alpha1.Resource("zones"), name, errors.New("its domainName keeps changing; please read it and try again"))
 }
 
-// reviewFirst ends an attempt to update.
+// reviewFirst ends an attempt to update whose name has not been authorized.
 type reviewFirst struct{ resource string }
 
 func (r *reviewFirst) Error() string {
 	return "to be asked first: " + subresourceEstablish + " " + r.resource
 }
 
-// unasked stops an update that comes to a name nobody was asked about.
+// unasked ends an update to a name that has not been authorized.
 type unasked struct {
 	rest.UpdatedObjectInfo
 	asked string
@@ -170,7 +169,7 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 		return obj, nil
 	}
 	before := old.(*v1alpha1.Zone)
-	// A zone that only gives up its zoneRef keeps its name and may become standalone by it.
+	// A zone that only drops its zoneRef keeps its name and may become standalone.
 	if before.ResourceVersion != "" && before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef) {
 		return obj, nil
 	}

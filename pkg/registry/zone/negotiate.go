@@ -27,7 +27,7 @@ const (
 	mediaText = "text/dns"
 )
 
-// negotiateFormat is the format of an answer: what the query asks for, else the best of Accept that is offered.
+// negotiateFormat returns the format of an answer: that of the query, else the best one of Accept that is offered.
 func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	if query != "" {
 		if slices.Contains(offered, query) {
@@ -56,7 +56,7 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	return "", err
 }
 
-// formatOf is the format a clause of Accept asks for, "" for one we never have.
+// formatOf returns the format of a clause of Accept, "" if it is none of ours.
 func formatOf(clause goautoneg.Accept) string {
 	if as := clause.Params["as"]; as != "" {
 		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" && clause.SubType == "json" {
@@ -85,8 +85,8 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
-// writeError answers with a Status. It is JSON whatever was asked for, as there is no Status in a master file, and
-// YAML readers read JSON.
+// writeError answers with a Status in JSON, whatever format was requested: a master file has no Status, and YAML
+// readers read JSON.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// continuation is where a listing goes on: which zone at which serial, at which owner, after how many of that owner's
-// entries.
+// continuation is where a listing continues: the zone and its serial, the owner, and how many of its entries are done.
 type continuation struct {
 	UID    string        `json:"u"`
 	Serial serial.Serial `json:"s"`
@@ -54,13 +53,13 @@ type page struct {
 	uid      string
 	// limit is the most entries; 0 is all.
 	limit int64
-	// from is where the page before ended; its zero value is the beginning.
+	// from is where the previous page ended; its zero value is the beginning.
 	from continuation
 	// owner selects one owner name; zero is all.
 	owner name.Name
 	// rrtype selects one type; 0 is all.
 	rrtype rdata.Type
-	// next is the token of the rest, set when entries has been gone through; "" at the end of the zone.
+	// next is the token of the next page, set at the end of eachEntry; "" at the end of the zone.
 	next string
 }
 
@@ -83,7 +82,7 @@ func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntri
 	return p, nil
 }
 
-// eachEntry goes through the page in canonical order.
+// eachEntry yields the entries of the page in canonical order.
 func (p *page) eachEntry() iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		start := p.owner

@@ -13,9 +13,9 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots are shared by everybody who reads zones. A client that reads slowly keeps its seat for as long as it likes, so
-// nobody may take them all: a user has at most as many as are free beside them. One user alone gets half, the next half
-// of the rest, and whoever comes new finds a seat until as many users as halvings have come.
+// slots bounds concurrent reads of zones over all users. A slow reader keeps its slot without limit, so no user may
+// have all: a user has at most as many slots as stay free. A single user gets half of them, the next one half of the
+// rest, and so on.
 type slots struct {
 	total int
 
@@ -26,7 +26,7 @@ type slots struct {
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// acquire gives the user a seat, or says why not. leave is called once.
+// acquire gives the user a slot or a refusal. The caller calls leave once.
 func (s *slots) acquire(user string) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -56,8 +56,8 @@ func (s *slots) inUse() int {
 	return s.inUseNow
 }
 
-// readerOf is the name of the user who reads. The service accounts of a namespace are one reader: whoever owns a
-// namespace makes as many as he likes, and with one seat more for each he would have all of them.
+// readerOf is the user that slots are counted for. All service accounts of a namespace are one: its owner can make any
+// number of them.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

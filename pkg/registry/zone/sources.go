@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// recordSources says which Records define entries. Entries come owner by owner, so it holds the Records of one owner
-// at a time. The Records are as they are now: an entry of a Record that went meanwhile has none.
+// recordSources finds the Records that define entries. Entries come owner by owner, so it holds the Records of one
+// owner at a time. It sees the Records as they are now: an entry whose Record was deleted meanwhile has none.
 type recordSources struct {
 	ctx     context.Context
 	sources Sources
@@ -29,7 +29,7 @@ type value struct {
 	data   string
 }
 
-// sourcesOf is nil on a nil origins: nobody asked.
+// sourcesOf returns nil on a nil receiver: the request did not ask for sources.
 func (o *recordSources) sourcesOf(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
 	if o == nil {
 		return nil, nil

@@ -54,7 +54,7 @@ type Config struct {
 	// Streams is the most answers of entries and changes under way at once, of which one user has at most half; 0 is
 	// 32.
 	Streams int
-	// Stopping ends watches of changes, so that a server that stops need not wait for those who watch. Optional.
+	// Stopping ends watches of changes, so that a server can stop without waiting for them. Optional.
 	Stopping context.Context
 	// ViewTimeout is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
 	ViewTimeout time.Duration
@@ -156,7 +156,7 @@ func match(label labels.Selector, field fields.Selector) storage.SelectionPredic
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributesOf}
 }
 
-// attributesOf are what selectors see of a Zone.
+// attributesOf returns the labels and fields of a Zone that selectors match.
 func attributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	zone, ok := obj.(*v1alpha1.Zone)
 	if !ok {

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// strategy is what creating and updating a Zone means.
+// strategy creates and updates objects of kind Zone.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -40,7 +40,7 @@ var (
 
 func (strategy) NamespaceScoped() bool { return true }
 
-// PrepareForCreate takes away what a client cannot say: status and the label that is output.
+// PrepareForCreate clears what only the server sets: the status and the label of the adopting zone.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	zone := obj.(*v1alpha1.Zone)
 	zone.Status = v1alpha1.ZoneStatus{}
@@ -65,7 +65,7 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // every record of a busy zone.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec (S7.4). The finalizer of delivery stays as it is
+// PrepareForUpdate keeps the status and counts changes of spec (S7.4). The finalizer of delivery stays as it is
 // (S8.2).
 func (strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
@@ -88,7 +88,7 @@ func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field
 	return validation.ZoneUpdate(obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone))
 }
 
-// WarningsOnUpdate warns of what the update could have made better, so not where it left spec and annotations alone.
+// WarningsOnUpdate warns about changed spec and annotations alone.
 func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
 	warnings := validation.PublishWarnings(after, before)
@@ -98,12 +98,12 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 	return warnings
 }
 
-// GetResetFields keeps a server-side apply from owning what it cannot say.
+// GetResetFields keeps server-side apply from owning fields that it cannot set.
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwned(fieldpath.MakePathOrDie("status"))
 }
 
-// The server's part of the status; the rest is for controllers.
+// The fields of the status that the server sets; controllers set the others.
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
@@ -112,7 +112,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// statusStrategy is what updating the status of a Zone means.
+// statusStrategy updates the status of a Zone.
 type statusStrategy struct{ strategy }
 
 // PrepareForUpdate takes over the conditions that are not the server's (S7.4).
@@ -125,11 +125,11 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	stale := status.Stale(written.Serial, before.Status.Serial)
 	after.Status.Conditions = status.Conditions(before.Status.Conditions, written.Conditions, stale, serverConditions...)
 	if saysBehind(&written, &before.Status) {
-		after.Status.Serial = written.Serial // which the ledger takes for the question that it is, and replaces
+		after.Status.Serial = written.Serial // the ledger reads it as a request for that serial, and replaces it
 	}
 }
 
-// saysBehind: a Ready that is False for SerialBehind speaks of a serial that is ahead of the zone's: a secondary's
+// saysBehind reports that Ready is False with reason SerialBehind, at a serial ahead of the zone's: that of a secondary
 // (S6.6).
 func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
@@ -149,8 +149,7 @@ func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfStatus(serverFields, serverConditions)
 }
 
-// finalizersStrategy is what writing the subresource finalizers means: a controller holds a Zone by it without a
-// right on its spec.
+// finalizersStrategy updates the finalizers: a controller adds its own without permission for the spec.
 type finalizersStrategy struct{ strategy }
 
 func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxBuffered is the most octets that wait to be sent.
+	// maxBuffered bounds the octets that wait to be sent.
 	maxBuffered = 64 << 10
-	// stall is the longest a client may take for one chunk: a stream has no deadline, but each step of it has.
+	// stall bounds the time of one write: a stream has no deadline, but each of its writes has.
 	stall = 30 * time.Second
 )
 
@@ -36,7 +36,7 @@ func newStream(w http.ResponseWriter, format string) *stream {
 	return &stream{bufio.NewWriterSize(to, maxBuffered), to}
 }
 
-// deadlineWriter gives each write to a client its own deadline.
+// deadlineWriter sets a deadline for each write to a client.
 type deadlineWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -44,13 +44,13 @@ type deadlineWriter struct {
 }
 
 func (i *deadlineWriter) Write(piece []byte) (int, error) {
-	// What cannot have deadlines (a recorder in a test) is written without.
+	// A writer without deadlines, such as a recorder in a test, is written without one.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
 
-// list writes an object with one long list in it, item by item: the object without the list, then the items, then
-// what is only known at the end. The format is JSON or YAML.
+// list writes an object with one long list, item by item: the object without the list, then the items, then the
+// metadata, which is known at the end. The format is JSON or YAML.
 type list struct {
 	*stream
 	yaml  bool
@@ -111,7 +111,7 @@ func (l *list) writeItem(item any) error {
 	return err
 }
 
-// finish writes the metadata and sends what is left.
+// finish writes the metadata and flushes.
 func (l *list) finish(meta v1alpha1.ZoneViewMeta) error {
 	if l.yaml {
 		if l.count == 0 {
@@ -146,7 +146,7 @@ func (l *list) finish(meta v1alpha1.ZoneViewMeta) error {
 	return l.Flush()
 }
 
-// writeComment is a line of a master file that says something to people.
+// writeComment writes a comment line of a master file.
 func (s *stream) writeComment(text string) error {
 	if _, err := s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n"); err != nil {
 		return writeFailed{err}

@@ -20,12 +20,11 @@ import (
 const (
 	defaultStreams     = 32
 	defaultViewTimeout = 5 * time.Second
-	// retrySoon is the Retry-After in seconds of what will be right by itself.
+	// retrySoon is the Retry-After, in seconds, of refusals that pass by themselves.
 	retrySoon = 1
 )
 
-// streams is what entries and changes share: who reads the Zone, where the content comes from, how many may be under
-// way.
+// streams is what entries and changes share: how the Zone is read, where the content comes from, and the limits.
 type streams struct {
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	views       Views
@@ -35,7 +34,7 @@ type streams struct {
 	// readSlots bound the answers under way. Streams are exempt from the server's own limits, because they outlive its
 	// request timeout.
 	readSlots *slots
-	// watchSlots bound those who stay for what comes; stopping ends them.
+	// watchSlots bounds watches; stopping ends them.
 	watchSlots *slots
 	stopping   context.Context
 	stall      time.Duration
@@ -63,8 +62,7 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 // before write begins.
 type prepareFunc func(accept string) (write func(w http.ResponseWriter) error, err error)
 
-// newHandler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own
-// has not.
+// newHandler serves an answer in a slot. ctx is that of Connect, which has the namespace; that of the request has not.
 func (s *streams) newHandler(ctx context.Context, places *slots, prepare prepareFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		leave, refusal := places.acquire(readerOf(ctx))
@@ -85,7 +83,7 @@ func (s *streams) newHandler(ctx context.Context, places *slots, prepare prepare
 	})
 }
 
-// getServedZone is the Zone as etcd has it now, if it has any content.
+// getServedZone reads the Zone from etcd, and refuses one without content.
 func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zone, error) {
 	zone, err := s.getZone(ctx, name)
 	if err != nil {
@@ -99,7 +97,7 @@ func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zon
 	return zone, nil
 }
 
-// waitForSnapshot is what the zone contains, at the serial of zone or later (S7.1).
+// waitForSnapshot returns the content of the zone at the serial of zone or later (S7.1).
 func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()
@@ -110,8 +108,8 @@ func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Sna
 	return snapshot, err
 }
 
-// mayReadSources says no where the caller asks which Records define a zone and may not list Records everywhere: they
-// are of many namespaces (S1.7).
+// mayReadSources refuses sources to a user without permission to list Records in all namespaces, since they are from
+// many (S1.7).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	if s.sources == nil {
 		return apierrors.NewBadRequest("sources is not available on this server")
@@ -144,7 +142,7 @@ func formOf(text string) (definition bool, err error) {
 	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries, v1alpha1.FormDefinition))
 }
 
-// expiredError tells a client that it has to start over.
+// expiredError is 410: the client has to start over.
 func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at, zone.Status.FQDN, from))
 }

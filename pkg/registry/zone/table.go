@@ -66,8 +66,8 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 	}
 }
 
-// notReadyMessage is why the zone is not ready. A mass deletion comes first: what it removed mostly makes the zone not
-// servable too, and it alone says how to go on.
+// notReadyMessage is why the zone is not ready. A mass deletion comes first: it often makes the zone not servable too,
+// and only its message has the next step.
 func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {

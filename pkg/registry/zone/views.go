@@ -16,11 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ErrNotHeld is what Views answers for a serial it does not have, or has no longer. The client is told to start over
-// (410).
+// ErrNotHeld is the error of Views for a serial that it does not have, or no longer. The client gets 410 and starts
+// over.
 var ErrNotHeld = errors.New("this serial is not held here")
 
-// Snapshot is what a zone contains at one serial. It never changes.
+// Snapshot is the content of a zone at one serial. It is immutable.
 type Snapshot interface {
 	Header() content.Header
 	Serial() serial.Serial
@@ -35,7 +35,7 @@ type Snapshot interface {
 	RRsets() iter.Seq[content.RRset]
 }
 
-// Views answers what zones contain, out of memory; of serials before what that holds, out of the stored journal.
+// Views has the contents of zones, in memory; those of older serials it reads from the stored journal.
 type Views interface {
 	// Snapshot is the zone at status.serial of the object given, or later. It waits until the view is there or ctx
 	// ends, and returns the error of ctx then.
@@ -48,12 +48,12 @@ type Views interface {
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
 	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
 	Changes(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
-	// Left is of a zone that ended (S3.4) one change that removes what it had since a serial, entries without TTL and
-	// data, and the name it had; or ErrNotHeld.
+	// Left returns, for a zone that ended (S3.4), its last name and one change that removes what it had since a serial,
+	// as entries without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 
-// Sources answers which Records define what stands at a name.
+// Sources finds the Records that define the entries at a name.
 type Sources interface {
 	// RecordsAt are the Records adopted by the zone (by uid) at the owner name. They are read, never modified.
 	RecordsAt(ctx context.Context, zone *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error)

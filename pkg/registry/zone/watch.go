@@ -22,12 +22,12 @@ import (
 
 const (
 	defaultWatches = 64
-	// watchTime is the least that a watch may last, and each gets up to twice as long: then the client asks again, and
-	// whether it may is decided again, as with any watch of Kubernetes.
+	// A watch lasts between watchTime and twice as long. Then the client asks again and is authorized again, as with
+	// any watch of Kubernetes.
 	watchTime = 30 * time.Minute
 )
 
-// prepareWatch is the answer to changes?watch=true: what there is after since, and what comes.
+// prepareWatch prepares the answer to changes?watch=true: the changes after since, and new ones as they come.
 func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
 		return nil, apierrors.NewBadRequest("query parameter until: a watch has no end; leave out until or watch")
@@ -45,7 +45,7 @@ func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alph
 		if w.at, err = serialOf("since", query.Since); err != nil {
 			return nil, err
 		}
-		// Before the first octet a refusal can still be an answer of its own.
+		// Only before the first octet can a refusal have its own status code.
 		if _, err := r.views.Steps(ctx, zone, w.at, snapshot.Serial()); errors.Is(err, ErrNotHeld) {
 			return nil, expiredError(zone, w.at, "zones/entries")
 		} else if err != nil {
@@ -65,8 +65,8 @@ func (r *ChangesREST) prepareWatch(ctx context.Context, id string, query *v1alph
 // errWatchEnds: the client asks again.
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends one zone's changes to one client. It holds those of one round at a time: however slowly the client
-// reads, what is kept is the Set's, and that is bounded.
+// watcher sends one zone's changes to one client. It holds those of one round at a time: a slow client costs no memory
+// but that of the zoneview Set, which is bounded.
 type watcher struct {
 	*ChangesREST
 	zone                      *v1alpha1.Zone
@@ -76,8 +76,8 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd sends until ctx ends, the client is too slow or too far behind, or the zone goes. Only an error of
-// writing is one.
+// sendUntilEnd sends changes until ctx ends, the client is too slow or too far behind, or the zone is deleted. It
+// returns errors of writing alone.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	if w.text {
 		if err := w.stream.writeComment("changes of zone " + w.zone.Status.FQDN + " after serial " + w.at.String()); err != nil {
@@ -104,7 +104,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// flush hands over what is there. A stream that is at rest has no deadline: over HTTP/2 it would be cut by it.
+// flush sends what is buffered and clears the deadline, which would cut an idle stream over HTTP/2.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (w *watcher) flush() error {
 	return err
 }
 
-// sendChanges writes the changes up to a serial. An error that is an answer of the API is not one of writing.
+// sendChanges writes the changes up to a serial. Its errors are Statuses of the API, or errors of writing.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
@@ -182,7 +182,7 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
-// writeEnd says in the stream why there is no more: the status line is sent long since.
+// writeEnd writes the reason of the end into the stream: the status line has been sent.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err
