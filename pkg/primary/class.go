@@ -114,7 +114,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, taken := c.byName[config.Catalog]; taken {
-		return fail(fmt.Errorf("membership: Catalog: a zone of the class is named %s; name the catalog otherwise", config.Catalog))
+		return fail(fmt.Errorf("membership: Catalog: a zone of the class is named %s; give the catalog another name", config.Catalog))
 	}
 	if c.serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))

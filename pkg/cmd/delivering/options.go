@@ -42,7 +42,7 @@ func NewOptions() Options {
 	if text, ok := os.LookupEnv(EnvRetryMaxAttempts); ok {
 		attempts, err := strconv.Atoi(text)
 		if err != nil {
-			o.wrong = append(o.wrong, fmt.Errorf("%s=%q: must be a number of attempts, as 5", EnvRetryMaxAttempts, text))
+			o.wrong = append(o.wrong, fmt.Errorf("%s=%q: must be a number of attempts, such as 5", EnvRetryMaxAttempts, text))
 		}
 		o.RetryMaxAttempts = attempts
 	}
@@ -56,7 +56,7 @@ func (o *Options) duration(variable string, usual time.Duration) time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		o.wrong = append(o.wrong, fmt.Errorf("%s=%q: must be a duration, as 5s or 1m30s", variable, text))
+		o.wrong = append(o.wrong, fmt.Errorf("%s=%q: must be a duration, such as 5s or 1m30s", variable, text))
 		return usual
 	}
 	return d
@@ -64,7 +64,7 @@ func (o *Options) duration(variable string, usual time.Duration) time.Duration {
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.RetryBaseDelay, "record-retry-base-delay", o.RetryBaseDelay, "after which a delivery that failed is tried again; doubled with each attempt (environment: "+EnvRetryBaseDelay+")")
+	flags.DurationVar(&o.RetryBaseDelay, "record-retry-base-delay", o.RetryBaseDelay, "time after which a failed delivery is tried again; doubled with each attempt (environment: "+EnvRetryBaseDelay+")")
 	flags.DurationVar(&o.RetryMaxDelay, "record-retry-max-delay", o.RetryMaxDelay, "longest time between two attempts (environment: "+EnvRetryMaxDelay+")")
 	flags.IntVar(&o.RetryMaxAttempts, "record-retry-max-attempts", o.RetryMaxAttempts, "attempts after which a delivery is tried every ten minutes (environment: "+EnvRetryMaxAttempts+")")
 	flags.DurationVar(&o.HealthCheckInterval, "class-health-check-interval", o.HealthCheckInterval, "time between two health checks of a DNSClass (environment: "+EnvHealthInterval+")")

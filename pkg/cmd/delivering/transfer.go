@@ -39,14 +39,14 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
 			zone, ok := sources.Views.Settled(uid)
 			if !ok {
-				return 0, errors.New("the zone is not here any more")
+				return 0, errors.New("the zone is gone")
 			}
 			now, err := sources.Client.KubizoneV1alpha1().Zones(zone.Zone().Namespace).Get(ctx, zone.Zone().Name, metav1.GetOptions{})
 			if err != nil {
 				return 0, err
 			}
 			if string(now.UID) != uid {
-				return 0, errors.New("the zone is another one now")
+				return 0, errors.New("the zone was deleted and made again")
 			}
 			return serial.Serial(now.Status.Serial), nil
 		},

@@ -41,7 +41,7 @@ func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []ver
 
 func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1alpha1.Delivery) (rows []verify.Report) {
 	of := r.readClass(ctx, object)
-	why := "the class cannot be read here"
+	why := "this user may not read the class"
 	var servers []asked
 	if of != nil {
 		why = "the class names no server"
@@ -104,7 +104,7 @@ func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alp
 func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
 	if report.State == verify.Current {
-		report.State, report.Error = verify.Unknown, fmt.Sprintf("not asked: it has no address here; by its Delivery it had serial %d", server.Serial)
+		report.State, report.Error = verify.Unknown, fmt.Sprintf("not asked: its address is not known here; by its Delivery it had serial %d", server.Serial)
 	}
 	return report
 }
@@ -133,7 +133,7 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:
-		return fmt.Sprintf("%d RRsets were refused, %d of them have no form there", status.FailedRecords, status.SkippedRecords)
+		return fmt.Sprintf("the provider refused %d RRsets, and has no form for %d of them", status.FailedRecords, status.SkippedRecords)
 	case status.Error != nil:
 		return status.Error.Reason + ": " + status.Error.Message
 	}
@@ -183,7 +183,7 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 		report.Differing = append(report.Differing, verify.Difference{Zone: toReport(set)})
 	}
 	if len(drift.Unfit) > 0 {
-		report.Error = fmt.Sprintf("%d of those that are missing have no form there, or are refused", len(drift.Unfit))
+		report.Error = fmt.Sprintf("the provider has no form for %d of those that are missing, or refuses them", len(drift.Unfit))
 	}
 	report.Judge()
 	return report

@@ -238,7 +238,7 @@ func TestVerify_asksWebhooks(t *testing.T) {
 	for _, set := range found.Missing {
 		names = append(names, set.Name+" "+set.Type)
 	}
-	if !slices.Equal(names, []string{"www.example.org. A", "two.example.org. MX"}) || len(found.Differing) != 1 || !strings.Contains(found.Error, "1 of those that are missing have no form") {
+	if !slices.Equal(names, []string{"www.example.org. A", "two.example.org. MX"}) || len(found.Differing) != 1 || !strings.Contains(found.Error, "has no form for 1 of those that are missing") {
 		t.Errorf("%+v", found)
 	}
 	out, _ := a.verify()
@@ -252,7 +252,7 @@ func TestVerify_asksWebhooks(t *testing.T) {
 	server.mu.Unlock()
 	if one := a.until("a server that cannot say", func(err error, servers map[string]line) bool {
 		return err == verify.ErrUnanswered && servers["hook"].State == "Unknown"
-	})["hook"]; one.By != "delivery" || !strings.Contains(one.Error, "does not answer GET") || !strings.Contains(one.Error, "1 of them have no form") {
+	})["hook"]; one.By != "delivery" || !strings.Contains(one.Error, "does not answer GET") || !strings.Contains(one.Error, "has no form for 1 of them") {
 		t.Errorf("%+v", one)
 	}
 	out, err := a.verify()

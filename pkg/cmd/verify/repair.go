@@ -22,7 +22,7 @@ import (
 const FieldManager = "kubizone-verify"
 
 // ErrNotRepaired: not every class has compared the zone and mended what differed.
-var ErrNotRepaired = errors.New("not every class carried the repair out: see above")
+var ErrNotRepaired = errors.New("not every class repaired the zone: see above")
 
 // repairTime is how long a repair is waited for.
 const repairTime = 2 * time.Minute
@@ -81,7 +81,7 @@ func (r *run) requestRepair(ctx context.Context) error {
 				why = condition.Reason + ": " + condition.Message
 			}
 		}
-		fmt.Fprintf(r.remarks, "class %s did not carry the repair out: %s; it does when it can\n", one.Spec.ClassRef.Name, why)
+		fmt.Fprintf(r.remarks, "class %s did not repair the zone: %s; it will when it can\n", one.Spec.ClassRef.Name, why)
 	}
 	if len(waiting) > 0 {
 		return ErrNotRepaired

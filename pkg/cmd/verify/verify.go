@@ -38,7 +38,7 @@ import (
 
 var (
 	// ErrDifferent: a server does not answer as the zone is.
-	ErrDifferent = errors.New("not every server answers as the zone is")
+	ErrDifferent = errors.New("not every server has what the zone contains")
 	// ErrUnanswered: all that answer do so as the zone is, but not all answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
@@ -70,9 +70,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddNamespaceFlag(flags)
 	// kubectl's --server is the API's; here servers are those that are asked.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
-	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs what is asked of a --name-server and of servers of classes whose key cannot be read, and has to sign the answers")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first one signs questions to a --name-server, and to servers of classes whose key cannot be read, and has to sign their answers")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that classes name, files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
-	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have the zone compared and what differs mended by each class, and wait for it, two minutes at most; takes the right to patch the Zone")
+	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have each class compare the zone and mend what differs, and wait for that, two minutes at most; needs the right to patch the Zone")
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
@@ -206,7 +206,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
 		// Without the right to read Deliveries, or at a server without them, servers are named by flags.
-		fmt.Fprintf(r.remarks, "what the zone is delivered to is not known: %v\n", err)
+		fmt.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
 		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)

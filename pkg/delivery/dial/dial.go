@@ -23,7 +23,7 @@ type LocalAddressError struct {
 }
 
 func (e *LocalAddressError) Error() string {
-	return fmt.Sprintf("%s is %s address; classes reach such ones only with spec.allowLocalAddresses: true", e.Address, e.Kind)
+	return fmt.Sprintf("%s is %s address; a class connects to it only with spec.allowLocalAddresses: true", e.Address, e.Kind)
 }
 
 // New is a dialer for TCP and UDP. With allowLocal it connects anywhere.

@@ -260,7 +260,7 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 // reviseBatch transfers the zone and carries out what is left to do there.
 func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
-		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; its log says which one", w.work)
+		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; the server's log says which one", w.work)
 	}
 	held, err := w.fetchZone(ctx)
 	if err != nil {

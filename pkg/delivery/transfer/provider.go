@@ -82,7 +82,7 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 // New checks the configuration; its error is a *delivery.Error. It sends nothing.
 func New(config Config) (*Provider, error) {
 	if uid := config.Members.Holder(config.Catalog); uid != "" {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; name the catalog otherwise", config.Catalog)
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; give the catalog another name", config.Catalog)
 	}
 	for i, s := range config.Secondaries {
 		if !s.Addr.IsValid() || s.Addr.Port() == 0 {
@@ -100,9 +100,9 @@ func New(config Config) (*Provider, error) {
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
-		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; name the zone, or the catalog, otherwise", plan.Zone)
+		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; give the zone, or the catalog, another name", plan.Zone)
 	case holder != "" && holder != plan.UID:
-		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, and its secondaries know one of a name; deliver one of both by another class", plan.Zone)
+		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
 	}
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
@@ -226,7 +226,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				}
 				switch latest, err := p.config.Latest(ctx, plan.UID); {
 				case err != nil:
-					rows[i].Err = delivery.Errorf(delivery.ReasonServerError, "%s has serial %d, and whether the zone is as far cannot be asked: %w", s.Name, now.serial, err)
+					rows[i].Err = delivery.Errorf(delivery.ReasonServerError, "%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
 				case now.serial.Ahead(latest):
 					rows[i].Err = serialBehind(s, plan.Zone, latest, now)
 				}

@@ -167,7 +167,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 		failure.Message = fmt.Sprintf("server: %s cannot be resolved", p.base.Hostname())
 	case errors.As(err, &certificate):
 		failure.WholeClass = true
-		failure.Message = "server: its certificate is not one for this host that tls.caBundle, or the system, vouches for"
+		failure.Message = "server: its certificate is not valid for this host under tls.caBundle, or under the system's authorities"
 	case errors.As(err, &plain):
 		failure.WholeClass = true
 		failure.Message = "server: it does not speak TLS at this address; is it http://?"

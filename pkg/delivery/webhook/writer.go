@@ -341,7 +341,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	if failure.WholeClass {
 		failure = &delivery.Error{
 			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Said: failure.Said, RetryAfter: featureRetry,
-			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, while the server says that it is healthy; see whether something before the server refuses what the record says", failure.Code),
+			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, while the server says that it is healthy; see whether a proxy before the server refuses what the record says", failure.Code),
 		}
 	}
 	w.failRRset(i.key, failure)
