@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -97,22 +98,53 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 // readBase reads every zone, its records and its cuts at one revision.
 func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
-	rev := int64(0)
-	bases := map[string]*Base{}
-	// One damaged object stops nobody else. What cannot be read is left out, and the content state of its zone says
-	// whose it was: that view cannot be proven.
-	skip := func(key string, err error) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	r := &baseReader{l: l, sink: sink, bases: map[string]*Base{}, sets: map[string]map[name.Rel][]content.RRset{}}
+	for _, read := range []func(context.Context) error{r.readZones, r.readRecords, r.readCuts} {
+		if err := read(ctx); err != nil {
+			return 0, err
 		}
-		klog.FromContext(ctx).Error(err, "what is stored cannot be read; kubizone fsck says more", "key", key)
-		return nil
 	}
-	sets := map[string]map[name.Rel][]content.RRset{}
-	err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+	for uid, b := range r.bases {
+		for _, s := range r.sets[uid] {
+			b.Sets = append(b.Sets, s...)
+		}
+		slices.SortFunc(b.Sets, content.RRset.Compare)
+		delete(r.sets, uid)
+		if err := r.readSince(ctx, b); err != nil {
+			return 0, err
+		}
+		sink.Base(*b)
+	}
+	return r.rev, nil
+}
+
+// baseReader collects what the zones contain at the revision rev, which its first read fixes.
+//
+// One damaged object stops no other. What cannot be read is left out, and the content state of its zone says that
+// something of it is missing: the view of that zone cannot be proven.
+type baseReader struct {
+	l     *Ledger
+	sink  Sink
+	rev   int64
+	bases map[string]*Base // by the uid of the zone, like sets
+	sets  map[string]map[name.Rel][]content.RRset
+}
+
+// skip leaves out what cannot be read. It returns an error where the reading ends.
+func (r *baseReader) skip(ctx context.Context, key string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	klog.FromContext(ctx).Error(err, "what is stored cannot be read; kubizone fsck says more", "key", key)
+	return nil
+}
+
+func (r *baseReader) readZones(ctx context.Context) error {
+	mem := r.l.mem
+	return etcd.Each(ctx, mem.Client, mem.Layout.Objects("zones"), &r.rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
 		var z *law.Zone
-		err := l.mem.Zones.Decode(ctx, key, data, mod, o)
+		err := mem.Zones.Decode(ctx, key, data, mod, o)
 		switch {
 		case err == nil && o.Status.FQDN == "":
 			return nil
@@ -120,93 +152,82 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 			z, err = objects.LawZone(o)
 		}
 		if err != nil {
-			if namespace, object, ok := l.mem.Layout.ObjectName(key); ok {
-				sink.Unreadable(namespace, object, err)
+			if namespace, object, ok := mem.Layout.ObjectName(key); ok {
+				r.sink.Unreadable(namespace, object, err)
 			}
-			return skip(key, err)
+			return r.skip(ctx, key, err)
 		}
-		bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash, Settled: o.Status.SettledSerial == o.Status.Serial}
-		sets[z.UID] = map[name.Rel][]content.RRset{}
+		r.bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash, Settled: o.Status.SettledSerial == o.Status.Serial}
+		r.sets[z.UID] = map[name.Rel][]content.RRset{}
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	take := func(key string, data []byte, mod int64) error {
+}
+
+func (r *baseReader) readRecords(ctx context.Context) error {
+	mem := r.l.mem
+	return etcd.Each(ctx, mem.Client, mem.Layout.Objects("records"), &r.rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		var a *law.Adopted
-		err := l.mem.Records.Decode(ctx, key, data, mod, o)
+		err := mem.Records.Decode(ctx, key, data, mod, o)
 		if err == nil {
 			a, _, err = objects.Adopted(o)
 		}
 		if err != nil {
-			return skip(key, err)
+			return r.skip(ctx, key, err)
 		}
 		if a == nil {
 			return nil
 		}
-		b := bases[a.Zone.UID]
+		b := r.bases[a.Zone.UID]
 		if b == nil {
 			return nil // its zone is gone; the cascade will say so
 		}
 		if a.Owner.IsZero() {
 			var ok bool
 			if a.Owner, ok = a.FQDN.Rel(b.Zone.FQDN()); !ok {
-				return skip(key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
+				return r.skip(ctx, key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
-		sets[a.Zone.UID][a.Owner] = outbox.AddRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
+		sets := r.sets[a.Zone.UID]
+		sets[a.Owner] = outbox.AddRecord(sets[a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
 		return nil
-	}
-	err = etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects("records"), &rev, take)
-	if err != nil {
-		return 0, err
-	}
-	cuts := l.mem.Layout.Room("cuts")
-	err = etcd.Each(ctx, l.mem.Client, cuts, &rev, func(key string, data []byte, _ int64) error {
-		parent := key[len(cuts):]
-		for i := range parent {
-			if parent[i] == '/' {
-				parent = parent[:i]
-				break
-			}
-		}
+	})
+}
+
+func (r *baseReader) readCuts(ctx context.Context) error {
+	cuts := r.l.mem.Layout.Room("cuts")
+	return etcd.Each(ctx, r.l.mem.Client, cuts, &r.rev, func(key string, data []byte, _ int64) error {
+		parent, _, _ := strings.Cut(key[len(cuts):], "/")
 		var c law.CountedCut
 		if err := layout.Decode(data, &c); err != nil {
-			return skip(key, err)
+			return r.skip(ctx, key, err)
 		}
-		for _, s := range c.Sets {
-			if m := sets[parent]; m != nil {
-				m[s.Owner] = outbox.AddSet(m[s.Owner], s)
+		if sets := r.sets[parent]; sets != nil {
+			for _, s := range c.Sets {
+				sets[s.Owner] = outbox.AddSet(sets[s.Owner], s)
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, err
+}
+
+// readSince reads the steps of an unsettled zone since what is delivered of it. Where these are not kept any more the
+// zone is served again when it settles.
+func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
+	z := b.Zone
+	if b.Settled || z.SettledSerial == 0 {
+		return nil
 	}
-	for uid, b := range bases {
-		for _, s := range sets[uid] {
-			b.Sets = append(b.Sets, s...)
+	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		// What is there now may fit still. Else the journal cannot be followed from rev either, and all is read again.
+		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
+			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}
-		slices.SortFunc(b.Sets, content.RRset.Compare)
-		delete(sets, uid)
-		if !b.Settled && b.Zone.SettledSerial != 0 {
-			_, b.Since, err = l.jr.StepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
-			if errors.Is(err, rpctypes.ErrCompacted) {
-				// What is there now may fit still. Else the journal cannot be followed from rev either, and all is
-				// read again.
-				if _, b.Since, err = l.jr.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); err != nil {
-					err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
-				}
-			}
-			if errors.Is(err, journal.ErrTrimmed) {
-				klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles", "zone", klog.KRef(b.Zone.Namespace, b.Zone.Name), "serial", b.Zone.SettledSerial, "reason", err.Error())
-			} else if err != nil {
-				return 0, err
-			}
-		}
-		sink.Base(*b)
 	}
-	return rev, nil
+	if errors.Is(err, journal.ErrTrimmed) {
+		klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles", "zone", klog.KRef(z.Namespace, z.Name), "serial", z.SettledSerial, "reason", err.Error())
+		return nil
+	}
+	return err
 }

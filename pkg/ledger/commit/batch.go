@@ -212,11 +212,11 @@ const (
 func (b *batch) decideRequest(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	return b.admitLocked(ctx, r, looking, reading)
+	return b.decideLocked(ctx, r, looking, reading)
 }
 
-// admitLocked is admit for a caller that holds r.deciding.
-func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
+// decideLocked is decideRequest for a caller that holds r.deciding.
+func (b *batch) decideLocked(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	w, first := r.w, len(b.members) == 0
 	switch {
 	case r.gone:
@@ -253,11 +253,17 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 		r.reply(Answer{Later: out.Refusal})
 		return taken, nil
 	}
+	return b.takeMember(ctx, member{request: r, session: s, refusal: out.Refusal, plan: out.Plan})
+}
+
+// takeMember takes a decided request into the batch with what proves its decision.
+func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
+	r, s, w, first := m.request, m.session, m.w, len(b.members) == 0
 	cmps := append(s.Guards(), etcd.RevisionIs(w.Key, w.Expected))
 	if first && len(cmps) > facts.MaxCompares {
 		if s.Guess || s.Depth > facts.FlatName { // read instead of guessing, then ranges instead of names
 			w.Guess, w.flat = false, !s.Guess
-			return b.admitLocked(ctx, r, false, true)
+			return b.decideLocked(ctx, r, false, true)
 		}
 		r.reply(Answer{Err: tooManyFacts(w, s.Seen, len(cmps))})
 		return taken, nil
@@ -265,16 +271,15 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.Ops.Load()) {
 		return boundary, nil
 	}
-	m := member{request: r, session: s, refusal: out.Refusal, plan: out.Plan}
-	if out.Refusal == nil {
-		if missing := b.com.missingLocks(b.locks, out.Plan); len(missing) > 0 {
+	if m.refusal == nil {
+		if missing := b.com.missingLocks(b.locks, m.plan); len(missing) > 0 {
 			r.reply(Answer{Locks: missing})
 			return taken, nil
 		}
 		if first {
-			b.settleOn(s, w, out.Plan)
+			b.settleOn(s, w, m.plan)
 		}
-		op, object, err := w.Primary(ctx, out.Plan)
+		op, object, err := w.Primary(ctx, m.plan)
 		if err != nil {
 			r.reply(Answer{Err: err})
 			return taken, nil
@@ -572,7 +577,7 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	if !r.Succeeded {
 		com.mem.Stats.Conflicts.Add(1)
 		b.raced = true
-		return b.readLost(ctx, r)
+		return b.resolveConflicts(ctx, r)
 	}
 	com.latency.note(trip)
 	b.applyResult(r, journal, trip)
@@ -809,9 +814,9 @@ func (b *batch) readCompared() []clientv3.Op {
 	return ops
 }
 
-// readLost takes in what stands where a compare failed. A write whose object has changed is told so; the others are decided anew. Where a
+// resolveConflicts takes in what stands where a compare failed, and returns the requests to be decided again. A write whose object has changed is told so; the others are decided anew. Where a
 // zone has moved whose lock they do not have, those that looked at it take that first.
-func (b *batch) readLost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
+func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	com := b.com
 	if len(r.Responses) == 0 {
 		var err error
@@ -820,31 +825,10 @@ func (b *batch) readLost(ctx context.Context, r *clientv3.TxnResponse) (again []
 			return nil
 		}
 	}
-	var moved, strange []string
-	for i, z := range b.zones {
-		kv := etcd.One(r.Responses[i])
-		if etcd.ModRevision(kv) == z.Mod {
-			continue
-		}
-		moved = append(moved, z.Key)
-		com.mem.Mu.Lock()
-		heads := []*facts.Head{com.mem.Head(z.Key)}
-		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
-			q := b.locks[i]
-			heads = append(heads, q.Head) // which another zone may have put out of memory while this write was about to wait
-			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
-				com.mem.Spawn(func() { com.askFor(q.Key) })
-			}
-		} else {
-			strange = append(strange, z.Key)
-		}
-		com.mem.Mu.Unlock()
-		for _, h := range heads {
-			if err := com.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
-				b.answerAll(Answer{Err: err})
-				return nil
-			}
-		}
+	moved, strange, err := b.reloadMoved(ctx, r)
+	if err != nil {
+		b.answerAll(Answer{Err: err})
+		return nil
 	}
 	explained := len(moved) > 0
 	refreshed := map[*Item]error{}
@@ -893,6 +877,37 @@ func (b *batch) readLost(ctx context.Context, r *clientv3.TxnResponse) (again []
 		klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
 	}
 	return again
+}
+
+// reloadMoved reads the zones that have moved into memory, and notes another server that was met there. strange are
+// those whose lock the batch does not have.
+func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
+	mem := b.com.mem
+	for i, z := range b.zones {
+		kv := etcd.One(r.Responses[i])
+		if etcd.ModRevision(kv) == z.Mod {
+			continue
+		}
+		moved = append(moved, z.Key)
+		mem.Mu.Lock()
+		heads := []*facts.Head{mem.Head(z.Key)}
+		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
+			q := b.locks[i]
+			heads = append(heads, q.Head) // which another zone may have put out of memory while this write was about to wait
+			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
+				mem.Spawn(func() { b.com.askFor(q.Key) })
+			}
+		} else {
+			strange = append(strange, z.Key)
+		}
+		mem.Mu.Unlock()
+		for _, h := range heads {
+			if err := mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return moved, strange, nil
 }
 
 // isContended reports whether another server has been met at the zone lately.

@@ -515,7 +515,7 @@ func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 
 // answerConflicts takes in what stands there. done: objects have changed, and their writes begin again.
 func (t *Set) answerConflicts(ctx context.Context, r *clientv3.TxnResponse) (done bool, err error) {
-	again := t.b.readLost(ctx, r)
+	again := t.b.resolveConflicts(ctx, r)
 	t.Lost = map[*SetWrite]Outcome{}
 	var locks []string
 	for _, w := range t.Writes {

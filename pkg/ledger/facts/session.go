@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -644,111 +645,111 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		return out, nil
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
-		for _, kv := range kvs {
-			_, owner, err := mem.Layout.ParseOwner("owners", string(kv.Key))
-			if err != nil {
-				return nil, err
-			}
-			v, err := layout.DecodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
-			if err != nil {
-				return nil, layout.Unreadable(string(kv.Key), err)
-			}
-			o := v.(*law.Owner)
-			if owner == k.Owner || len(o.Values) == 0 {
-				continue
-			}
-			out.Any = true
-		}
-		return out, nil
+		return out, decodeOwners(mem, "owners", law.KindOwner, kvs, func(owner name.Rel, o *law.Owner) {
+			out.Any = out.Any || owner != k.Owner && len(o.Values) > 0
+		})
 	case law.KindHeldBelow:
 		out := &law.HeldBelow{}
-		for _, kv := range kvs {
-			_, base, err := mem.Layout.ParseOwner("holders", string(kv.Key))
-			if err != nil {
-				return nil, err
+		return out, decodeOwners(mem, "holders", law.KindHolders, kvs, func(base name.Rel, h *law.Holders) {
+			if base != k.Owner {
+				out.Add(h)
 			}
-			if base == k.Owner {
-				continue
-			}
-			v, err := layout.DecodeFact(law.Key{Kind: law.KindHolders}, kv.Value)
-			if err != nil {
-				return nil, layout.Unreadable(string(kv.Key), err)
-			}
-			out.Add(v.(*law.Holders))
-		}
-		return out, nil
+		})
 	case law.KindListedBelow:
 		out := &law.ListedBelow{}
-		for _, kv := range kvs {
-			_, owner, err := mem.Layout.ParseOwner("listed", string(kv.Key))
-			if err != nil {
-				return nil, err
-			}
+		return out, decodeOwners(mem, "listed", law.KindListed, kvs, func(owner name.Rel, _ *law.Listed) {
 			if owner != k.Owner {
 				out.Names = append(out.Names, owner)
 			}
-		}
-		return out, nil
+		})
 	case law.KindArriving:
-		out := &law.Arriving{}
-		for _, kv := range kvs {
-			var w layout.Waiter
-			if err := layout.Decode(kv.Value, &w); err != nil {
-				return nil, layout.Unreadable(string(kv.Key), err)
-			}
-			_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
-			if w.Left() == "" || !ok {
-				continue
-			}
-			fqdn, err := mem.Layout.ParseWaiting(string(kv.Key))
-			if err != nil {
-				return nil, layout.Unreadable(string(kv.Key), err)
-			}
-			out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left()})
-		}
-		return out, nil
+		return mem.decodeArriving(kvs)
 	case law.KindTenantsBelow, law.KindRoster:
-		tenants, roster := &law.TenantsBelow{}, &law.Roster{}
-		at := map[string]int{}
-		for _, kv := range kvs {
-			_, owner, ns, _, err := mem.Layout.ParseMember(string(kv.Key))
-			if err != nil {
-				return nil, err
-			}
-			v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
-			if err != nil {
-				return nil, layout.Unreadable(string(kv.Key), err)
-			}
-			m := v.(*law.Member)
-			i, ok := at[ns]
-			if !ok {
-				i = len(tenants.Tenants)
-				at[ns] = i
-				tenants.Tenants = append(tenants.Tenants, law.Tenant{Namespace: ns})
-			}
-			t := &tenants.Tenants[i]
-			t.Records++
-			if owner == k.Owner {
-				t.At++
-			}
-			if m.Admission != law.AdmittedUnderscore {
-				t.Blocking++
-			}
-			if m.Absolute {
-				roster.Absolute++
-			}
-			octets := 0
-			for _, label := range owner.Labels() {
-				octets += len(label) + 1
-			}
-			roster.Longest = max(roster.Longest, octets)
-		}
+		tenants, roster, err := mem.decodeMembers(k.Owner, kvs)
 		if k.Kind == law.KindRoster {
-			return roster, nil
+			return roster, err
 		}
-		return tenants, nil
+		return tenants, err
 	}
-	return nil, fmt.Errorf("ledger: kind %d is no range", k.Kind)
+	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
+}
+
+// decodeOwners reads the facts of owners in one zone.
+func decodeOwners[T any](mem *Memory, room string, kind law.Kind, kvs []*mvccpb.KeyValue, found func(name.Rel, *T)) error {
+	for _, kv := range kvs {
+		_, owner, err := mem.Layout.ParseOwner(room, string(kv.Key))
+		if err != nil {
+			return err
+		}
+		v, err := layout.DecodeFact(law.Key{Kind: kind}, kv.Value)
+		if err != nil {
+			return layout.Unreadable(string(kv.Key), err)
+		}
+		found(owner, v.(*T))
+	}
+	return nil
+}
+
+// decodeArriving reads which records wait for the step that takes them into a zone.
+func (mem *Memory) decodeArriving(kvs []*mvccpb.KeyValue) (*law.Arriving, error) {
+	out := &law.Arriving{}
+	for _, kv := range kvs {
+		var w layout.Waiter
+		if err := layout.Decode(kv.Value, &w); err != nil {
+			return nil, layout.Unreadable(string(kv.Key), err)
+		}
+		_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
+		if w.Left() == "" || !ok {
+			continue
+		}
+		fqdn, err := mem.Layout.ParseWaiting(string(kv.Key))
+		if err != nil {
+			return nil, layout.Unreadable(string(kv.Key), err)
+		}
+		out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left()})
+	}
+	return out, nil
+}
+
+// decodeMembers sums members of a zone up: by their namespaces, of which those at top are counted apart, and all
+// together.
+func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.TenantsBelow, *law.Roster, error) {
+	tenants, roster := &law.TenantsBelow{}, &law.Roster{}
+	at := map[string]int{}
+	for _, kv := range kvs {
+		_, owner, ns, _, err := mem.Layout.ParseMember(string(kv.Key))
+		if err != nil {
+			return nil, nil, err
+		}
+		v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
+		if err != nil {
+			return nil, nil, layout.Unreadable(string(kv.Key), err)
+		}
+		m := v.(*law.Member)
+		i, ok := at[ns]
+		if !ok {
+			i = len(tenants.Tenants)
+			at[ns] = i
+			tenants.Tenants = append(tenants.Tenants, law.Tenant{Namespace: ns})
+		}
+		t := &tenants.Tenants[i]
+		t.Records++
+		if owner == top {
+			t.At++
+		}
+		if m.Admission != law.AdmittedUnderscore {
+			t.Blocking++
+		}
+		if m.Absolute {
+			roster.Absolute++
+		}
+		octets := 0
+		for _, label := range owner.Labels() {
+			octets += len(label) + 1
+		}
+		roster.Longest = max(roster.Longest, octets)
+	}
+	return tenants, roster, nil
 }
 
 // Stands reports whether what is to be written is there already, by a fact that

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -38,13 +39,32 @@ type Left struct {
 // Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name
 // since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
-	uid := string(zone.UID)
-	trimmed := func(why string) error { return fmt.Errorf("zone %s, %s: %w", uid, why, ErrTrimmed) }
-	var had *content.Header
 	rev := int64(0)
-	err := etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), &rev, func(key string, data []byte, _ int64) error {
+	had, err := jr.readHad(ctx, zone, &rev)
+	if err != nil {
+		return nil, err
+	}
+	left := &Left{Header: *had, Serial: since}
+	if err := jr.addOwners(ctx, left, zone, rev); err != nil {
+		return nil, err
+	}
+	if err := jr.addSteps(ctx, left, zone, rev); err != nil {
+		return nil, err
+	}
+	return left, nil
+}
+
+// trimmed is the error for what is not known of a zone any more.
+func trimmed(zone *v1alpha1.Zone, why string) error {
+	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
+}
+
+// readHad reads the header that the zone had, from the work that is to purge its keys: nothing of these is purged
+// before the finalizer is gone. rev is the revision at which all is read.
+func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
+	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
-		if err := layout.Decode(data, &w); err == nil && w.Purge == uid && w.Had != nil {
+		if err := layout.Decode(data, &w); err == nil && w.Purge == string(zone.UID) && w.Had != nil {
 			had = w.Had
 		}
 		return nil
@@ -52,25 +72,27 @@ func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.S
 	if err != nil {
 		return nil, err
 	}
-	// Before the finalizer is gone nothing of this is purged.
 	key := jr.Layout.Zone(zone.Namespace, zone.Name)
-	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(rev))
+	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
 	if err != nil {
 		return nil, err
 	}
 	if had == nil || len(r.Kvs) == 0 {
-		return nil, trimmed("no work keeps what it had")
+		return nil, trimmed(zone, "no work keeps what it had")
 	}
 	var o v1alpha1.Zone
 	if err := jr.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
-		return nil, fmt.Errorf("ledger: %s: %w", key, err)
+		return nil, layout.Unreadable(key, err)
 	}
 	if o.UID != zone.UID || !jr.Holds(&o) {
-		return nil, trimmed("it is withdrawn")
+		return nil, trimmed(zone, "it is withdrawn")
 	}
-	left := &Left{Header: *had}
-	owners := jr.Layout.Room("owners") + uid + "/"
-	err = etcd.Each(ctx, jr.Client, owners, &rev, func(key string, data []byte, _ int64) error {
+	return had, nil
+}
+
+// addOwners adds what the owners of the zone had when it ended.
+func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
+	return etcd.Each(ctx, jr.Client, jr.Layout.Room("owners")+string(zone.UID)+"/", &rev, func(key string, data []byte, _ int64) error {
 		_, owner, err := jr.Layout.ParseOwner("owners", key)
 		if err != nil {
 			return err
@@ -86,32 +108,33 @@ func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.S
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
+}
+
+// addSteps adds what the steps since left.Serial changed, and moves the serial on.
+func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
+	uid := string(zone.UID)
 	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(last.Kvs) == 0 {
-		return nil, trimmed("it has no journal")
+		return trimmed(zone, "it has no journal")
 	}
 	_, n, ok := jr.Layout.ParseStep(string(last.Kvs[0].Key))
 	if !ok {
-		return nil, fmt.Errorf("ledger: %s: no key of a journal", last.Kvs[0].Key)
+		return fmt.Errorf("%s is no key of a journal", last.Kvs[0].Key)
 	}
-	_, steps, err := jr.Steps(ctx, uid, since, n)
+	_, steps, err := jr.Steps(ctx, uid, left.Serial, n)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	left.Serial = since
 	for _, step := range steps {
 		left.Serial = step.Serial
 		if before := step.HeaderBefore; before != nil {
-			if before.FQDN != had.FQDN {
-				return nil, trimmed("it had another name")
+			if before.FQDN != left.Header.FQDN {
+				return trimmed(zone, "it had another name")
 			}
-			left.Header.NameServers = append(left.Header.NameServers[:len(left.Header.NameServers):len(left.Header.NameServers)], before.NameServers...)
+			left.Header.NameServers = slices.Concat(left.Header.NameServers, before.NameServers)
 		}
 		for _, rows := range [][]content.Row{step.Removed, step.Added} {
 			for _, row := range rows {
@@ -119,5 +142,5 @@ func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.S
 			}
 		}
 	}
-	return left, nil
+	return nil
 }

@@ -161,10 +161,8 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	if s.Work.Move != nil {
 		return box.carryOutMove(ctx, s)
 	}
-	if s.Work.Left != "" {
-		if box.Terminates(s.Work.Left) {
-			return nil
-		}
+	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
+		return nil
 	}
 	s.left.times = s.Work.Times
 	if err := box.takeIn(ctx, s); err != nil {
@@ -187,46 +185,9 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 		if err := box.collectCandidates(ctx, s, w); err != nil {
 			return err
 		}
-		found, paused := w.cutToSize(), false
-		for len(found) > 0 && found[0].letter == layout.WaitingZone {
-			box.mem.Fault("cascade-step")
-			box.mem.Stats.CascadeSteps.Add(1)
-			if err := box.reconsiderZone(ctx, s, found[0]); err != nil {
-				return err
-			}
-			found = found[1:]
-		}
-		var ahead chan read
-		for len(found) > 0 {
-			began, clients := time.Now(), box.com.Clients.Load()
-			chunk := found[:min(len(found), maxSteps)]
-			found = found[len(chunk):]
-			if ahead == nil {
-				ahead = box.readAhead(ctx, chunk)
-			}
-			r := <-ahead
-			if r.err != nil {
-				return r.err
-			}
-			if ahead = nil; len(found) > 0 {
-				ahead = box.readAhead(ctx, found[:min(len(found), maxSteps)])
-			}
-			if err := box.decideCandidates(ctx, s, chunk, r.kvs); err != nil {
-				return err
-			}
-			if err := s.renewLease(ctx, box); err != nil {
-				return err
-			}
-			if box.com.Clients.Load() != clients {
-				yieldToClients(ctx, time.Since(began)/2, box.lanes.len())
-			}
-			if paused = box.lanes.isOverdue(s.place); paused {
-				w.startBehind(chunk[len(chunk)-1])
-				if err := box.giveWay(ctx, s); err != nil {
-					return err
-				}
-				break
-			}
+		paused, err := box.decidePart(ctx, s, w)
+		if err != nil {
+			return err
 		}
 		switch {
 		case paused: // what is behind is collected anew: a cascade that waits keeps no candidates
@@ -239,6 +200,50 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 			return box.finishWork(ctx, s)
 		}
 	}
+}
+
+// decidePart decides one part of the candidates, zones first. paused: the work had its slice, and the next part begins
+// behind what it has decided.
+func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paused bool, err error) {
+	found := w.cutToSize()
+	for len(found) > 0 && found[0].letter == layout.WaitingZone {
+		box.mem.Fault("cascade-step")
+		box.mem.Stats.CascadeSteps.Add(1)
+		if err := box.reconsiderZone(ctx, s, found[0]); err != nil {
+			return false, err
+		}
+		found = found[1:]
+	}
+	var ahead chan read
+	for len(found) > 0 {
+		began, clients := time.Now(), box.com.Clients.Load()
+		chunk := found[:min(len(found), maxSteps)]
+		found = found[len(chunk):]
+		if ahead == nil {
+			ahead = box.readAhead(ctx, chunk)
+		}
+		r := <-ahead
+		if r.err != nil {
+			return false, r.err
+		}
+		if ahead = nil; len(found) > 0 {
+			ahead = box.readAhead(ctx, found[:min(len(found), maxSteps)])
+		}
+		if err := box.decideCandidates(ctx, s, chunk, r.kvs); err != nil {
+			return false, err
+		}
+		if err := s.renewLease(ctx, box); err != nil {
+			return false, err
+		}
+		if box.com.Clients.Load() != clients {
+			yieldToClients(ctx, time.Since(began)/2, box.lanes.len())
+		}
+		if box.lanes.isOverdue(s.place) {
+			w.startBehind(chunk[len(chunk)-1])
+			return true, box.giveWay(ctx, s)
+		}
+	}
+	return false, nil
 }
 
 // reportReleased hands each record that the work has released to ledger.Config.Released. After a crash the server that
