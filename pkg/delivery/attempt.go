@@ -22,22 +22,22 @@ type attempt struct {
 	config   *Config
 	others   others
 	memory   *memory
-	provider Provider // nil: the class cannot work
+	provider Provider // nil where the class cannot work
 	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.4).
 	snapshot, last *zoneview.Snapshot
 	facts          facts
 	lease          lease
-	// takesAway: it withdraws, which a pause of the zone does not stop.
+	// takesAway says that it withdraws, which a pause of the zone does not stop.
 	takesAway bool
 }
 
 // others are what an attempt asks of the other deliveries of its class and its zone, and tells them.
 type others interface {
-	// claims are the names of the delivery, of which the others learn, and what they want of them.
-	claims() claims
-	// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
+	// readClaims are the names of the delivery, of which the others learn, and what they want of them.
+	readClaims() claims
+	// claimName takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
 	// this one when it is free.
-	claim(zone name.Name) bool
+	claimName(zone name.Name) bool
 	// disclaim lets go of a name that was claimed, as far as nothing is known to stand under it.
 	disclaim(zone name.Name)
 	// setWithdrawn says that nothing of the zone is there, or that this is no longer so.
@@ -46,16 +46,16 @@ type others interface {
 	atWork(class string) bool
 }
 
-// run carries out what is decided until that is to wait, or takes the rest of the attempt.
-func (a *attempt) run(ctx context.Context) {
+// runAttempt carries out what is decided until that is to wait, or takes the rest of the attempt.
+func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
 	a.facts.began, a.facts.now, a.lease.began = now, now, now
 	a.findSnapshot()
-	a.memory.begin(&a.facts)
+	a.memory.beginAttempt(&a.facts)
 	if ctx.Err() != nil {
 		return
 	}
-	a.facts.claims = a.others.claims()
+	a.facts.claims = a.others.readClaims()
 	for {
 		var act action
 		*a.memory, act = next(*a.memory, &a.facts)
@@ -70,13 +70,13 @@ func (a *attempt) run(ctx context.Context) {
 		a.facts.now = time.Now()
 	}
 	if m := a.memory; m.loaded && !a.facts.again {
-		a.logWait(action{until: m.wake(now), why: m.trouble(m.state.Ready.Message)})
+		a.logWait(action{until: m.wake(now), why: m.waitReason(m.state.Ready.Message)})
 	}
 }
 
 // findSnapshot finds what there is to deliver or to withdraw.
 func (a *attempt) findSnapshot() {
-	a.snapshot = a.config.snapshot(a.facts.zone)
+	a.snapshot = a.config.findDeliverable(a.facts.zone)
 	if a.snapshot == nil && !a.facts.wanted() {
 		// As it was when it was frozen would be better; what is left of it names less.
 		if a.snapshot = a.last; a.snapshot == nil {
@@ -101,7 +101,7 @@ func (a *attempt) logWait(act action) {
 	a.config.Logger.Log(context.Background(), level, "A delivery waits", "uid", a.key.UID, "class", a.key.Class, "why", act.why, "until", act.until)
 }
 
-// carryOut does what was decided. more: the attempt is not over.
+// carryOut does what was decided. more says that the attempt is not over.
 func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 	m, f := a.memory, &a.facts
 	switch act.do {
@@ -109,19 +109,19 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		if f.wanted() {
 			a.others.setWithdrawn(false)
 		}
-		if err := a.lease.load(ctx); err != nil {
+		if err := a.lease.loadState(ctx); err != nil {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		f.claims = a.others.claims()
+		f.claims = a.others.readClaims()
 		return true
 	case doTakeOver:
-		a.lease.takeOver(ctx, f, a.snapshot, act.quiet)
+		a.lease.takeOverFrom(ctx, f, a.snapshot, act.quiet)
 		return true
 	case doLookUp:
 		f.left = map[name.Name][]RRsetKey{}
 		for _, of := range act.names {
-			if keys := a.config.left(ctx, a.key.UID, of); keys != nil {
+			if keys := a.config.readLeft(ctx, a.key.UID, of); keys != nil {
 				f.left[of.Zone] = keys
 			}
 		}
@@ -129,16 +129,16 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 	case doInherit:
 		f.inherited = true
 		more = a.inheritState(ctx)
-		f.claims = a.others.claims()
+		f.claims = a.others.readClaims()
 		return more
 	case doClaim:
-		if f.claimed, f.claims.claimed = true, act.name; !a.others.claim(act.name) {
+		if f.claimed, f.claims.claimed = true, act.name; !a.others.claimName(act.name) {
 			f.taken, f.claims.claimed = true, name.Name{}
 		}
 		return true
 	case doLeave:
 		more = a.leaveName(ctx, act.name)
-		f.claims = a.others.claims()
+		f.claims = a.others.readClaims()
 		return more
 	case doVerify:
 		return a.compareProvider(ctx)
@@ -179,9 +179,9 @@ func (a *attempt) storeOutcome(ctx context.Context, done outcome) {
 	a.observe(done.event)
 }
 
-// save stores a state; false: that failed, and is dealt with.
+// save stores a state. false says that it failed, which is dealt with.
 func (a *attempt) save(ctx context.Context, next State) bool {
-	err := a.lease.save(ctx, next)
+	err := a.lease.saveState(ctx, next)
 	if err != nil {
 		a.storeFailed(ctx, "save", err)
 	}
@@ -212,10 +212,10 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// stopped deals with an attempt whose fence failed: whatever the provider then returned says nothing.
-func (a *attempt) stopped(ctx context.Context, returned error) bool {
+// stopCause deals with an attempt whose fence failed: what the provider then returned says nothing.
+func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 	m := a.memory
-	err, began := a.lease.broken()
+	err, began := a.lease.fenceError()
 	switch {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
@@ -224,7 +224,7 @@ func (a *attempt) stopped(ctx context.Context, returned error) bool {
 		if began && !m.due.isSet(dueRepeat) {
 			next := m.state
 			next.Intent = m.freeIntent(next.Intent, a.config.Identity)
-			if err := a.lease.save(ctx, next); err != nil {
+			if err := a.lease.saveState(ctx, next); err != nil {
 				m.loaded = false
 			}
 		}
@@ -240,7 +240,7 @@ func (a *attempt) stopped(ctx context.Context, returned error) bool {
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
 	m.due.clear(duePoll)
-	plans, intent, err := a.config.toDeliver(ctx, m, a.snapshot, repeat)
+	plans, intent, err := a.config.planDelivery(ctx, m, a.snapshot, repeat)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
@@ -248,19 +248,19 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	t := m.try(f, plans)
 	next := m.state
 	next.Zone, next.Target, next.Intent = plans[0].Zone, f.class.Target, &intent
-	a.lease.prepare(next, a.lease.covers(plans))
+	a.lease.prepareFence(next, a.lease.coversPlans(plans))
 	var report Report
 	for _, plan := range plans {
 		var part Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
-			part, err = a.provider.Deliver(ctx, plan, a.lease.fence)
+			part, err = a.provider.Deliver(ctx, plan, a.lease.passFence)
 			return err
 		})
 		if report.add(part); err != nil {
 			break
 		}
 	}
-	if a.stopped(ctx, err) {
+	if a.stopCause(ctx, err) {
 		return
 	}
 	f.now = time.Now()
@@ -315,11 +315,11 @@ func (a *attempt) withdrawZone(ctx context.Context, names []State) {
 		a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, Report{}, missing))
 		return
 	}
-	if err := a.lease.remove(ctx); err != nil {
+	if err := a.lease.deleteState(ctx); err != nil {
 		a.storeFailed(ctx, "delete", err)
 		return
 	}
-	done := m.withdraw(f, absent)
+	done := m.forgetDelivery(f, absent)
 	a.others.setWithdrawn(true)
 	a.storeOutcome(ctx, done)
 }
@@ -328,7 +328,7 @@ func (a *attempt) withdrawZone(ctx context.Context, names []State) {
 // could not be read: that is dealt with.
 func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done bool, report Report, failed *Error) {
 	m, f := a.memory, &a.facts
-	plan, err := a.config.withdrawal(ctx, a.key.UID, of, a.snapshot, left)
+	plan, err := a.config.planWithdrawal(ctx, a.key.UID, of, a.snapshot, left)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return false, Report{}, nil
@@ -337,13 +337,13 @@ func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done
 		plan.Serial = a.snapshot.Serial() // of which it is a consequence
 	}
 	a.takesAway = true
-	a.lease.prepare(m.withdrawing(f, of, plan.Serial), false)
+	a.lease.prepareFence(m.stateWithdrawing(f, of, plan.Serial), false)
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
-		report, err = a.provider.Withdraw(ctx, plan, a.lease.fence)
+		report, err = a.provider.Withdraw(ctx, plan, a.lease.passFence)
 		return err
 	})
 	a.takesAway = false // what this attempt goes on with is a delivery
-	if a.stopped(ctx, err) {
+	if a.stopCause(ctx, err) {
 		return false, report, nil
 	}
 	f.now = time.Now()
@@ -414,7 +414,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.claims.leaving {
 		at := Key{a.key.UID, class}
-		theirs, err := a.lease.read(ctx, at)
+		theirs, err := a.lease.readState(ctx, at)
 		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.class.Target) {
 			continue
 		}
@@ -423,21 +423,21 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			theirs, err = a.lease.read(ctx, at) // as it is after its last attempt
+			theirs, err = a.lease.readState(ctx, at) // as it is after its last attempt
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		m.inherit(f, theirs, a.config.repeatAfter())
+		m.inheritState(f, theirs, a.config.repeatAfter())
 		return true
 	}
 	return true
 }
 
-// guard turns whatever a provider does into an error, a panic included: content must not stop the other zones
+// guardCall turns what goes wrong in a provider into an error, a panic included: content must not stop the other zones
 // (attack 60).
-func (c *Config) guard(class Class, method string, f func() error) (err error) {
+func (c *Config) guardCall(class Class, method string, f func() error) (err error) {
 	start := time.Now()
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -474,8 +474,8 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 			grace.Stop()
 		}
 	}()
-	err := a.lease.watched(cancel, func() error {
-		return a.config.guard(a.facts.class, method, func() error { return f(running) })
+	err := a.lease.runWatched(cancel, func() error {
+		return a.config.guardCall(a.facts.class, method, func() error { return f(running) })
 	})
 	if err != nil && !errors.Is(err, ErrCannotList) {
 		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.state.Zone, "method", method, "err", err, "cause", errors.Unwrap(err), "said", said(err))

@@ -23,18 +23,20 @@ type Config struct {
 	// Views holds the zones; what is settled there is delivered (S7.2).
 	Views *zoneview.Set
 	// History says what each serial after since, up to until, did to a zone, for those that Views does not reach back
-	// to. nil: there is no other source. An error that wraps zoneview.ErrTrimmed: it does not reach back either.
+	// to. Without it there is no other source. An error that wraps zoneview.ErrTrimmed says that it does not reach back
+	// either.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left names what a zone that ended had since a serial, and says under which name (S3.4). nil: there is no knowing.
+	// Left names what a zone that ended had since a serial, and says under which name (S3.4). Without it that is not
+	// known.
 	Left  func(ctx context.Context, uid string, since serial.Serial) (name.Name, []RRsetKey, error)
 	Store Store
 	// Observer, Metrics and Logger are optional.
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Alone: whoever worked before has no call under way when Run begins, and none can begin: an elected leader, or the
-	// only process. What another worker left is then taken over at once, else when nothing was heard of it for two
-	// leases.
+	// Alone says that the former worker has no call under way when Run begins, and none can begin: an elected leader,
+	// or the only process. What another worker left is then taken over at once, else when nothing was heard of it for
+	// two leases.
 	Alone bool
 	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is
 	// told to end, a call that is under way ends within half of it. 0: 15 s.
@@ -98,7 +100,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is how long what is under way has to end when Run does: half a lease, so that whoever takes over a lease
+// grace is how long what is under way has to end when Run does: half a lease, so that a worker that takes over a lease
 // after this one could last renew it knows that it ended.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
@@ -112,7 +114,7 @@ func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
 // Class is one way by which zones reach name servers.
 type Class struct {
-	// Name is unique among all classes, of whatever kind.
+	// Name is unique among all classes of all kinds.
 	Name string
 	// Kind of the provider, for people: one of a handful of words.
 	Kind string
@@ -122,12 +124,12 @@ type Class struct {
 	// zone is delivered.
 	Target string
 	// Provider belongs to the Loop from now on, which closes it. It is a pointer: another one is another provider.
-	// nil: the class cannot work, Err says why; what is retained can be let go of nevertheless.
+	// Without it the class cannot work, and Err says why; what is retained can be let go of nevertheless.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond bounds calls that write, all zones of the class together. 0: 50.
 	RequestsPerSecond float64
-	// Paused: nothing is asked of the provider.
+	// Paused says that nothing is asked of the provider.
 	Paused bool
 	// DriftInterval is how often each zone is compared. 0: 1 h.
 	DriftInterval time.Duration
@@ -145,11 +147,12 @@ type Zone struct {
 	Former []string
 	// Expelled are classes that the zone is withdrawn from at once. From others it is when the Classes have it.
 	Expelled []string
-	// Withdraw: the zone is going; it is withdrawn from Classes too.
+	// Withdraw says that the zone is going. It is withdrawn from Classes too.
 	Withdraw bool
-	// Retain: at classes with AllowRetain, what is withdrawn stays at the provider and is only let go of (S8.2).
+	// Retain says that at classes with AllowRetain, what is withdrawn stays at the provider and is only let go of
+	// (S8.2).
 	Retain bool
-	// Paused: nothing is delivered. Withdrawing goes on.
+	// Paused says that nothing is delivered. Withdrawing goes on.
 	Paused bool
 	// Request asks, where it is another than State.Request, for the zone to be compared now, and for what failed to
 	// be tried again.

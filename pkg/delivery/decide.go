@@ -13,13 +13,13 @@ import (
 // is not delivered under a further one.
 const maxFormer = 16
 
-// requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the
+// requestInterval is the time between two requests of a zone that are taken up: every user with the right to write the
 // Zone may ask.
 const requestInterval = 10 * time.Second
 
-// begin takes in what an attempt is told: what failed is tried at once where that is another question now, or there
-// is news.
-func (m *memory) begin(f *facts) {
+// beginAttempt takes in what an attempt is told. What failed is tried at once where the class or the zone changed
+// since, or where what it waited for has come.
+func (m *memory) beginAttempt(f *facts) {
 	if f.revision != m.revision {
 		m.revision = f.revision
 		m.failures, m.refused.times, m.blocked, m.cannotList = 0, 0, false, false
@@ -60,16 +60,16 @@ func (m *memory) begin(f *facts) {
 //	the zone's own name is claimed;
 //	what changed is delivered, what was refused is tried again, former names are withdrawn, the provider is compared.
 func next(m memory, f *facts) (memory, action) {
-	act := m.next(f)
+	act := m.nextAction(f)
 	return m, act
 }
 
-func (m *memory) next(f *facts) action {
+func (m *memory) nextAction(f *facts) action {
 	wanted, now := f.wanted(), f.began
 	waits := m.due.waits(dueRetry, now)
 	switch {
 	case waits && !(wanted && f.asked):
-		return action{do: doWait, until: m.due[dueRetry], why: m.trouble("it failed")}
+		return action{do: doWait, until: m.due[dueRetry], why: m.waitReason("it failed")}
 	case !wanted && f.withdrawn:
 		return action{do: doWait, settled: true, why: "the zone is withdrawn from the class"}
 	case wanted && f.zone.Paused && len(f.claims.awaited) == 0:
@@ -91,7 +91,7 @@ func (m *memory) next(f *facts) action {
 			return act
 		}
 		if waits {
-			return action{do: doWait, until: m.due[dueRetry], why: m.trouble("it failed")}
+			return action{do: doWait, until: m.due[dueRetry], why: m.waitReason("it failed")}
 		}
 		return action{do: doWait, why: "the zone is paused"}
 	}
@@ -109,7 +109,7 @@ func (m *memory) next(f *facts) action {
 		return action{do: doClaim, name: fqdn, why: "one zone of the class has a name"}
 	}
 	if f.taken && m.state.Zone == fqdn {
-		m.state.Hash = "" // Another one writes there, and takes away what both have when it goes.
+		m.state.Hash = "" // Another zone writes there, and takes away what both have when it goes.
 	}
 	if f.taken || m.fails() || m.pending != 0 {
 		if act, room := m.nextRoom(f); !room {
@@ -123,27 +123,27 @@ func (m *memory) next(f *facts) action {
 		if len(m.state.Former) >= maxFormer && !f.retains() {
 			// No name is forgotten before the zone is withdrawn from it (S8.2), so the oldest goes first.
 			if m.due.waits(dueFormer, now) {
-				return action{do: doWait, until: m.due[dueFormer], why: m.trouble("the zone has too many former names")}
+				return action{do: doWait, until: m.due[dueFormer], why: m.waitReason("the zone has too many former names")}
 			}
 			return action{do: doFormer, why: "the zone has too many former names to have another one"}
 		}
-		m.rename(f)
+		m.renameZone(f)
 	}
 	return m.nextDelivery(f)
 }
 
-// trouble is why a delivery that failed waits.
-func (m *memory) trouble(otherwise string) string {
+// waitReason is why a delivery that failed waits.
+func (m *memory) waitReason(otherwise string) string {
 	if m.state.Error == nil {
 		return otherwise
 	}
 	return m.state.Error.Message
 }
 
-// nextForeign has another worker's intent waited for, and taken over when that is old. mine: there is none, or it was
-// taken over.
+// nextForeign has another worker's intent waited for, and taken over when that is old. mine says that there is none, or
+// that it was taken over.
 func (m *memory) nextForeign(f *facts) (act action, mine bool) {
-	intent := m.foreign(f)
+	intent := m.foreignIntent(f)
 	if intent == nil {
 		m.due.clear(dueTakeOver)
 		if m.takeover.foreign, m.takeover.taken = (Intent{}), (Intent{}); f.view != nil {
@@ -174,9 +174,9 @@ func (m *memory) nextForeign(f *facts) (act action, mine bool) {
 	return action{}, true
 }
 
-// foreign is what another worker may have under way, nil for nothing. One that keeps the zone records no intent: it may
-// be at what the zone changed since it confirmed it, which lease.foreign adds.
-func (m *memory) foreign(f *facts) *Intent {
+// foreignIntent is what another worker may have under way, nil for nothing. One that keeps the zone records no
+// intent: it may be at what the zone changed since it confirmed it, which lease.foreign adds.
+func (m *memory) foreignIntent(f *facts) *Intent {
 	state, me := &m.state, f.config.Identity
 	if intent := state.Intent; intent != nil {
 		if intent.Holder == "" || intent.Holder == me {
@@ -224,7 +224,7 @@ func (m *memory) nextWithdrawal(f *facts) action {
 		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}
 	}
 	if m.blocked && m.blockedAt == m.state.Serial {
-		return action{do: doWait, why: m.trouble("the provider refuses for good")}
+		return action{do: doWait, why: m.waitReason("the provider refuses for good")}
 	}
 	return action{do: doWithdraw, names: names, why: "the class is not to have the zone"}
 }
@@ -238,7 +238,7 @@ func (m *memory) nextRoom(f *facts) (act action, room bool) {
 			continue
 		}
 		if m.due.waits(dueFormer, f.began) {
-			return action{do: doWait, until: m.due[dueFormer], why: m.trouble("a name that another zone waits for could not be left")}, false
+			return action{do: doWait, until: m.due[dueFormer], why: m.waitReason("a name that another zone waits for could not be left")}, false
 		}
 		if f.class.Provider == nil && !f.retains() && !f.given(zone) {
 			return action{do: doWait, why: "another zone waits for a name of this one, and the class has no provider"}, false
@@ -267,7 +267,7 @@ func (m *memory) nextDelivery(f *facts) action {
 	case repeats && !m.due.waits(dueRepeat, now):
 		return action{do: doDeliver, repeat: true, why: "a call of the worker before this one may have arrived late"}
 	case m.blocked && !fresh:
-		return action{do: doWait, why: m.trouble("the provider refuses for good")}
+		return action{do: doWait, why: m.waitReason("the provider refuses for good")}
 	case !fresh && m.pending == at && m.due.waits(duePoll, now):
 		return action{do: doWait, until: m.due[duePoll], why: onTheirWay}
 	case !fresh && m.pending == at:
@@ -287,12 +287,12 @@ func (m *memory) nextDelivery(f *facts) action {
 	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
 		return action{do: doVerify, settled: true, why: "a comparison is due"}
 	}
-	return action{do: doWait, settled: true, until: m.wake(now), why: m.trouble(delivered.Message)}
+	return action{do: doWait, settled: true, until: m.wake(now), why: m.waitReason(delivered.Message)}
 }
 
-// rename makes the name that the provider has the zone under a former one: it goes when the zone is delivered under the
-// present one, for until then it is all that resolvers find (S6.8).
-func (m *memory) rename(f *facts) {
+// renameZone makes the name that the provider has the zone under a former one: it goes when the zone is delivered
+// under the present one, for until then it is all that resolvers find (S6.8).
+func (m *memory) renameZone(f *facts) {
 	state := &m.state
 	old := Former{Zone: state.Zone, From: state.from(), Unlisted: true}
 	if state.Intent != nil {

@@ -32,7 +32,7 @@ func (s *scene) refuse(key delivery.RRsetKey, err delivery.Error) interface{ Sto
 	return refuses
 }
 
-// take removes an RRset at the provider, as somebody else would.
+// take removes an RRset at the provider, as another client would.
 func (s *scene) take(key delivery.RRsetKey) {
 	s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: key.Name, Type: key.Type})
 }

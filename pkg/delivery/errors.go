@@ -15,26 +15,26 @@ type Reason string
 
 // Reasons that providers give.
 const (
-	// ReasonServerUnreachable: no connection, no answer in time.
+	// ReasonServerUnreachable means that there was no connection, or no answer in time.
 	ReasonServerUnreachable Reason = "ServerUnreachable"
-	// ReasonServerError: it answered that it could not, or what is no answer.
+	// ReasonServerError means that the server answered that it could not, or sent no valid answer.
 	ReasonServerError Reason = "ServerError"
-	// ReasonAuthenticationFailed: it does not let us in.
+	// ReasonAuthenticationFailed means that the server does not let us in.
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
-	// ReasonSecretNotFound: the class names a Secret, or a key in one, that is missing or empty.
+	// ReasonSecretNotFound means that the class names a Secret, or a key in one, that is missing or empty.
 	ReasonSecretNotFound Reason = "SecretNotFound"
-	// ReasonInvalidConfiguration: the class cannot work as it is.
+	// ReasonInvalidConfiguration means that the class cannot work as it is.
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed: the provider refuses data, or has no form for it.
+	// ReasonValidationFailed means that the provider refuses data, or has no form for it.
 	ReasonValidationFailed Reason = "ValidationFailed"
-	// ReasonZoneNotFound: the provider does not have the zone and cannot make it.
+	// ReasonZoneNotFound means that the provider does not have the zone and cannot make it.
 	ReasonZoneNotFound Reason = "ZoneNotFound"
-	// ReasonConflict: another zone or another cluster has the name at the provider.
+	// ReasonConflict means that another zone or another cluster has the name at the provider.
 	ReasonConflict Reason = "Conflict"
 	// ReasonRateLimited and ReasonQuotaExceeded: the provider wants less.
 	ReasonRateLimited   Reason = "RateLimited"
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind: a server holds a serial ahead of the zone's (S6.6).
+	// ReasonSerialBehind means that a server holds a serial ahead of the zone's (S6.6).
 	ReasonSerialBehind Reason = "SerialBehind"
 )
 
@@ -43,15 +43,16 @@ const CodeSigned = "TSIG"
 
 // Reasons that the loop gives.
 const (
-	// ReasonDelivered: everything in the class has confirmed the serial.
+	// ReasonDelivered means that everything in the class has confirmed the serial.
 	ReasonDelivered Reason = "Delivered"
-	// ReasonPending: written, and servers are still on their way to it; or not yet begun.
+	// ReasonPending means that the serial is written and servers are still on their way to it, or that it is not
+	// begun yet.
 	ReasonPending Reason = "Pending"
 	// ReasonCompared, ReasonDriftFound and ReasonCannotList are those of the condition Drifted.
 	ReasonCompared   Reason = "Compared"
 	ReasonDriftFound Reason = "DriftFound"
 	ReasonCannotList Reason = "CannotList"
-	// ReasonInternalError: the provider crashed on this zone. The log says where; the other zones go on.
+	// ReasonInternalError means that the provider crashed on this zone. The log says where; the other zones go on.
 	ReasonInternalError Reason = "InternalError"
 )
 
@@ -66,12 +67,12 @@ type Error struct {
 	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to
 	// operators alone, into the log and the status of a class (S6.7).
 	Said string
-	// Permanent: not tried again before the zone, the class or its credentials change, or a comparison is asked for
-	// (Zone.Request); an RRset that was refused so, with each comparison too.
+	// Permanent says that it is not tried again before the zone, the class or its credentials change, or a comparison
+	// is asked for (Zone.Request); an RRset that was refused so, with each comparison too.
 	Permanent bool
 	// RetryAfter is how long the provider wants to be left alone, 0: the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass: it concerns every zone of the class, which waits with it.
+	// WholeClass says that it concerns every zone of the class, which waits with it.
 	WholeClass bool
 	// Err is the cause, for the log.
 	Err error
@@ -97,14 +98,14 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// ErrCannotList: the provider has no way to say what it holds.
+// ErrCannotList says that the provider has no way to say what it holds.
 var ErrCannotList = errors.New("the provider cannot say what it holds")
 
-// ErrNotProven: as far as can be seen nothing is wrong, and nothing proves that the provider lets us in. The text of
+// ErrNotProven says that no fault is known, and nothing proves that the provider lets us in. The text of
 // what wraps it is for people.
 var ErrNotProven = errors.New("the first zone shows it")
 
-// ErrFenced: a later plan of the zone is under way elsewhere.
+// ErrFenced says that a later plan of the zone is under way elsewhere.
 var ErrFenced = errors.New("another worker delivers the zone")
 
 // asError is the one border where errors of providers become what users read. An error that is not in the

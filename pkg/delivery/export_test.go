@@ -50,7 +50,7 @@ func (s *Story) Next() []string {
 	if s.Snapshot != nil {
 		s.f.view = &view{s.Snapshot.FQDN(), s.Snapshot.Serial(), s.Snapshot.Hash}
 	}
-	s.m.begin(&s.f)
+	s.m.beginAttempt(&s.f)
 	var said []string
 	for range 20 {
 		s.f.claims = claims{awaited: s.Awaited, given: s.Given, replaced: s.Replaced}
@@ -88,17 +88,17 @@ func (s *Story) say() string {
 		}
 		if len(s.act.names) > 0 {
 			of := s.act.names[0]
-			s.save(s.m.withdrawing(&s.f, of, of.Serial).begun(s.Now))
+			s.save(s.m.stateWithdrawing(&s.f, of, of.Serial).begun(s.Now))
 		}
 	case doFormer:
 		what += " " + s.m.state.Former[0].Zone.String()
 	case doDeliver:
-		plans, intent, err := s.Config.toDeliver(context.Background(), &s.m, s.Snapshot, s.act.repeat)
+		plans, intent, err := s.Config.planDelivery(context.Background(), &s.m, s.Snapshot, s.act.repeat)
 		if err != nil {
 			return "deliver: " + err.Error()
 		}
 		s.tried = s.m.try(&s.f, plans)
-		if l := (lease{config: &s.Config, memory: &s.m, target: s.Class.Target}); !l.covers(plans) {
+		if l := (lease{config: &s.Config, memory: &s.m, target: s.Class.Target}); !l.coversPlans(plans) {
 			// The fence records the intent before the first call.
 			s.unasked = func(stored, known, state State) func() {
 				return func() { s.Stored, s.m.stored, s.m.state = stored, known, state }
@@ -167,7 +167,7 @@ func (s *Story) carryOut() (more bool) {
 		}
 	case doTakeOver:
 		l := lease{config: &s.Config, memory: m, key: Key{s.Zone.UID, s.Class.Name}, began: s.Now}
-		l.takeOver(context.Background(), f, s.Snapshot, s.act.quiet)
+		l.takeOverFrom(context.Background(), f, s.Snapshot, s.act.quiet)
 	case doFail:
 		s.conclude(m.recordFailure(f, f.serial(m), Report{}, s.act.err))
 		return false
@@ -245,7 +245,7 @@ func (s *Story) withdrawn(err error) string {
 		}
 		absent = append(absent, of.Zone)
 	}
-	said := s.conclude(m.withdraw(f, absent))
+	said := s.conclude(m.forgetDelivery(f, absent))
 	s.Stored, s.withdrawnNow = State{}, true
 	for _, zone := range absent {
 		said += fmt.Sprintf(", %s is not there any more", zone)

@@ -33,17 +33,17 @@ const (
 type action struct {
 	do  do
 	why string
-	// until is when doWait ends if nothing changes before; zero: not by itself.
+	// until is when doWait ends if nothing changes before; zero where it does not end by itself.
 	until time.Time
 	// names are what doWithdraw withdraws, each as a state. name is that of doClaim and doLeave.
 	names []State
 	name  name.Name
-	// repeat: doDeliver writes once more what was written when an intent was taken over. quiet: nothing of the worker
-	// that doTakeOver takes over is on its way.
+	// repeat says that doDeliver writes once more what was written when an intent was taken over. quiet says that
+	// nothing of the worker that doTakeOver takes over is on its way.
 	repeat, quiet bool
 	// err is that of doFail.
 	err *Error
-	// settled: nothing is left to deliver. notable: doWait may have to be looked into.
+	// settled says that nothing is left to deliver, and notable that doWait may have to be looked into.
 	settled, notable bool
 }
 
@@ -63,7 +63,7 @@ type claims struct {
 	given []name.Name
 	// leaving are the classes that the zone is to be withdrawn from.
 	leaving []string
-	// replaced: every class in force has the zone. handedOver: one of them has it at the same place.
+	// replaced says that every class in force has the zone, and handedOver that one of them has it at the same place.
 	replaced, handedOver bool
 }
 
@@ -77,27 +77,27 @@ type facts struct {
 
 	zone  Zone
 	class Class
-	// revision of the class. woken: something that it waited for has come; asked: another zone awaits a name of this
-	// one.
+	// revision is that of the class. woken says that something that it waited for has come, and asked that another zone
+	// awaits a name of this one.
 	revision     int
 	woken, asked bool
 	// changed is when the oldest change that is not delivered was seen.
 	changed time.Time
-	// withdrawn: nothing of the zone is there.
+	// withdrawn says that nothing of the zone is there.
 	withdrawn bool
 	view      *view // nil: none
 	claims    claims
 
-	// What this attempt did so far: it has looked at other classes for what to inherit; it has claimed the name,
-	// which another one has (taken); left is what a zone without a view left, by name; compared: it has asked what
-	// the provider holds, and repair: that is to be mended.
+	// What this attempt did so far. inherited says that it has looked at other classes for what to inherit, claimed
+	// that it has claimed the name, and taken that another zone has the name; left is what a zone without a view
+	// left, by name; compared says that it has asked what the provider holds, and repair that this is to be mended.
 	inherited, claimed, taken bool
 	left                      map[name.Name][]RRsetKey
 	compared, repair          bool
 	owed                      map[RRsetKey]bool
 
-	// What came of it: settled: nothing is left to deliver. worked: the provider did what it was asked. again: there
-	// is more to do right after this attempt. pause: the provider wants every zone of the class to wait.
+	// What came of it. settled says that nothing is left to deliver, worked that the provider did what it was asked,
+	// and again that there is more to do right after this attempt. pause is why every zone of the class is to wait.
 	settled, worked, again bool
 	pause                  *Error
 }
@@ -123,7 +123,7 @@ func (f *facts) serial(m *memory) serial.Serial {
 	return m.state.Serial
 }
 
-// requested: a comparison was asked for that has not been made.
+// requested reports whether a comparison was asked for that has not been made.
 func (m *memory) requested(f *facts) bool {
 	return f.zone.Request != "" && f.zone.Request != m.state.Request
 }

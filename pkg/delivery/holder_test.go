@@ -95,8 +95,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	}
 }
 
-// F23, F24: what was begun without an intent is known while nothing can be stored, and found by who comes after a
-// crash, also where the zone has changed back since.
+// F23, F24: what was begun without an intent is known while nothing can be stored, and found by the worker that comes
+// after a crash, also where the zone has changed back since.
 func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		for _, crashes := range []bool{false, true} {
@@ -145,7 +145,7 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	}
 }
 
-// Who does not know to be alone waits for another that may be at work, and goes on when that one is.
+// A worker that does not know to be alone waits for another that may be at work, and goes on when that one is.
 func TestLoop_waitsForTheHolder(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -179,7 +179,8 @@ func TestLoop_waitsForTheHolder(t *testing.T) {
 	})
 }
 
-// A class that takes the place of another delivers before that one is withdrawn: at no moment nobody has the zone.
+// A class that takes the place of another delivers before that one is withdrawn: at every moment one of them has the
+// zone.
 func TestLoop_movedBetweenClasses(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -209,7 +210,7 @@ func TestLoop_movedBetweenClasses(t *testing.T) {
 	})
 }
 
-// A class that shall not have the zone any more loses it at once, whatever becomes of those that the zone names
+// A class that shall not have the zone any more loses it at once, independent of those that the zone names
 // instead.
 func TestLoop_expelled(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -297,7 +298,7 @@ func TestLoop_longDeliveryWithoutAnIntent(t *testing.T) {
 		s.zone.put(many)
 		after(time.Minute)
 		if intent := s.state().Intent; intent == nil || intent.Holder == "" {
-			t.Errorf("nobody says that the zone is being delivered: %+v", s.state())
+			t.Errorf("the state does not say that the zone is being delivered: %+v", s.state())
 		}
 		after(10 * time.Minute)
 		s.zone.expect(s.server)
@@ -307,8 +308,8 @@ func TestLoop_longDeliveryWithoutAnIntent(t *testing.T) {
 	})
 }
 
-// What was refused in a delivery that was taken over is owed to whoever takes over next, before the repeat and after
-// it.
+// What was refused in a delivery that was taken over is owed to the worker that takes over next, before the repeat
+// and after it.
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")

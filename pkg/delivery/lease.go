@@ -38,25 +38,25 @@ type lease struct {
 	// next is what the intent is recorded in.
 	next     State
 	recorded bool
-	// covered: the stored state says that this worker alone may begin; begun: it was asked and still said so.
+	// covered says that by the stored state this worker alone may begin, and begun that it was asked and still said so.
 	covered, begun bool
 	// err is the first that the fence returned; it stays.
 	err   error
 	watch *time.Timer
 }
 
-// prepare prepares the fence for calls that next describes.
-func (l *lease) prepare(next State, covered bool) {
+// prepareFence prepares the fence for calls that next describes.
+func (l *lease) prepareFence(next State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// fence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
+// passFence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
 // stand half written; every further one looks whether it still stands (F22). A worker whose own confirmation is the
 // last word on the zone need not record one (State.Holder), but looks. It asks last what can change fastest: nothing
 // lies between a look at the store and the provider's call but the provider.
-func (l *lease) fence(ctx context.Context) error {
+func (l *lease) passFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
@@ -85,8 +85,8 @@ func (l *lease) fence(ctx context.Context) error {
 	return l.err
 }
 
-// watched runs f, which ends when the fence was not asked for too long.
-func (l *lease) watched(stop func(), f func() error) error {
+// runWatched runs f, which ends when the fence was not asked for too long.
+func (l *lease) runWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(l.config.Stall, stop)
 	l.mu.Unlock()
@@ -99,8 +99,8 @@ func (l *lease) watched(stop func(), f func() error) error {
 	return f()
 }
 
-// broken is why the fence failed, and whether a call may have gone out before.
-func (l *lease) broken() (err error, began bool) {
+// fenceError is why the fence failed, and whether a call may have gone out before.
+func (l *lease) fenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err, l.recorded || l.begun
@@ -108,16 +108,16 @@ func (l *lease) broken() (err error, began bool) {
 
 func (l *lease) recordIntent(ctx context.Context) error {
 	l.next = l.next.begun(time.Now())
-	if err := l.save(ctx, l.next); err != nil {
+	if err := l.saveState(ctx, l.next); err != nil {
 		return err
 	}
 	l.recorded = true
 	return nil
 }
 
-// covers: what is stored lets this worker go on from there without an intent. What it then leaves half written, another
-// one finds by what the zone changed since.
-func (l *lease) covers(plans []Plan) bool {
+// coversPlans reports whether what is stored lets this worker go on from there without an intent. What it then leaves
+// half written, another one finds by what the zone changed since.
+func (l *lease) coversPlans(plans []Plan) bool {
 	m, me := l.memory, l.config.Identity
 	return len(plans) == 1 && plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
 		m.stored.Holder == me && m.stored.Intent == nil && m.stored.Serial != 0 && m.state.Intent == nil && m.state.Serial == m.stored.Serial &&
@@ -127,7 +127,7 @@ func (l *lease) covers(plans []Plan) bool {
 // checkConfirmation looks whether the confirmation still is the last word.
 func (l *lease) checkConfirmation(ctx context.Context) error {
 	m := l.memory
-	now, err := l.read(ctx, l.key)
+	now, err := l.readState(ctx, l.key)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (l *lease) checkConfirmation(ctx context.Context) error {
 }
 
 func (l *lease) checkIntent(ctx context.Context) error {
-	now, err := l.read(ctx, l.key)
+	now, err := l.readState(ctx, l.key)
 	if err != nil {
 		return err
 	}
@@ -162,14 +162,14 @@ func (l *lease) checkIntent(ctx context.Context) error {
 	// No other worker shall take a long delivery for an abandoned one.
 	l.memory.stored.Version = now.Version
 	now.Intent.Time = time.Now()
-	return l.save(ctx, now)
+	return l.saveState(ctx, now)
 }
 
-// save stores a state. A conflict with a write that left the intent alone (labels of the object, say) is overcome; with
-// another worker it is ErrFenced.
-func (l *lease) save(ctx context.Context, next State) error {
+// saveState stores a state. A conflict with a write that left the intent alone (labels of the object, say) is
+// overcome; with another worker it is ErrFenced.
+func (l *lease) saveState(ctx context.Context, next State) error {
 	m, store := l.memory, l.config.Store
-	storing, cancel := l.storing(ctx)
+	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
 	next.Version = m.stored.Version
 	version, err := store.Save(storing, l.key, next)
@@ -193,31 +193,31 @@ func (l *lease) save(ctx context.Context, next State) error {
 	return nil
 }
 
-// read returns what is stored now, of this delivery or of another class of the zone.
-func (l *lease) read(ctx context.Context, key Key) (State, error) {
-	storing, cancel := l.storing(ctx)
+// readState returns what is stored now, of this delivery or of another class of the zone.
+func (l *lease) readState(ctx context.Context, key Key) (State, error) {
+	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
 	return l.config.Store.Load(storing, key)
 }
 
-// remove lets go of a delivery of which nothing is at the provider.
-func (l *lease) remove(ctx context.Context) error {
+// deleteState lets go of a delivery of which nothing is at the provider.
+func (l *lease) deleteState(ctx context.Context) error {
 	if l.memory.stored.Version == "" {
 		return nil
 	}
-	storing, cancel := l.storing(ctx)
+	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
 	return l.config.Store.Delete(storing, l.key)
 }
 
-// storing bounds a call of the Store. It goes on while the loop stops: what was done must be written down.
-func (l *lease) storing(ctx context.Context) (context.Context, context.CancelFunc) {
+// boundStoring bounds a call of the Store. It goes on while the loop stops: what was done must be written down.
+func (l *lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.config.grace())
 }
 
-// load reads the state, and goes on from what this process left half written and could not store.
-func (l *lease) load(ctx context.Context) error {
-	state, err := l.read(ctx, l.key)
+// loadState reads the state, and goes on from what this process left half written and could not store.
+func (l *lease) loadState(ctx context.Context) error {
+	state, err := l.readState(ctx, l.key)
 	if err != nil {
 		return err
 	}
@@ -236,16 +236,17 @@ func (l *lease) load(ctx context.Context) error {
 	return nil
 }
 
-// takeOver goes on from what another worker may have under way. What of that may still arrive is written over by a
-// repeat, where it is not what is written now. quiet: nothing of it is on its way.
-func (l *lease) takeOver(ctx context.Context, f *facts, snapshot *zoneview.Snapshot, quiet bool) {
+// takeOverFrom goes on from what another worker may have under way. What of that may still arrive is written over by a
+// repeat, where it is not what is written now. quiet says that nothing of it is on its
+// way.
+func (l *lease) takeOverFrom(ctx context.Context, f *facts, snapshot *zoneview.Snapshot, quiet bool) {
 	m := l.memory
-	intent, same := m.foreign(f), false
+	intent, same := m.foreignIntent(f), false
 	if m.state.Intent == nil {
 		same = l.addChanged(ctx, intent, snapshot)
 	}
 	if !quiet && !intent.same(&m.takeover.taken) {
-		// Once, however often the first write after it fails: else the repeat would be put off for ever. Whatever a
+		// Once, however often the first write after it fails: else the repeat would be put off for ever. What a
 		// worker that began with a serial has on its way is what the zone had then, and only what changed since is
 		// written over.
 		m.takeover.whole, m.takeover.atOne = false, intent.From != 0 && intent.From == intent.Serial
@@ -261,11 +262,11 @@ func (l *lease) takeOver(ctx context.Context, f *facts, snapshot *zoneview.Snaps
 // addChanged adds to the intent of a worker that recorded none what the zone changed since it confirmed it. same:
 // what of that arrives late is what is written now.
 func (l *lease) addChanged(ctx context.Context, intent *Intent, snapshot *zoneview.Snapshot) (same bool) {
-	changes, err := l.config.changes(ctx, l.key.UID, intent.From, snapshot.Serial())
+	changes, err := l.config.readChanges(ctx, l.key.UID, intent.From, snapshot.Serial())
 	if err != nil {
 		return false
 	}
-	for key := range undo(snapshot, changes) {
+	for key := range undoChanges(snapshot, changes) {
 		intent.RRsets = append(intent.RRsets, key)
 	}
 	if slices.SortFunc(intent.RRsets, RRsetKey.Compare); len(intent.RRsets) > maxListed {
@@ -273,5 +274,5 @@ func (l *lease) addChanged(ctx context.Context, intent *Intent, snapshot *zonevi
 	} else {
 		intent.Unlisted = false
 	}
-	return once(changes)
+	return changedOnce(changes)
 }

@@ -344,7 +344,7 @@ func TestLoop_withdrawWhatWasNeverBegun(t *testing.T) {
 	})
 }
 
-// A zone that comes back while it is being withdrawn is whole again, whoever delivers it then.
+// A zone that comes back while it is being withdrawn is whole again, by the same worker or another.
 func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, blind := range []bool{false, true} {

@@ -55,9 +55,9 @@ type item struct {
 	class *class
 	zone  *zone
 
-	// These are guarded by Loop.mu. withdrawn: nothing of the zone is there. delivered: the class has confirmed a
-	// serial of the zone; former classes go when all that are in force have. asked: another one awaits a name that
-	// this one has.
+	// These are guarded by Loop.mu. withdrawn says that nothing of the zone is there, delivered that the class has
+	// confirmed a serial of the zone (former classes go when all that are in force have), and asked that another one
+	// awaits a name that this one has.
 	job
 	withdrawn, delivered, asked bool
 	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed
@@ -97,12 +97,12 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	l.ctx = ctx
 	for _, c := range l.classes {
-		c.queue.pump()
+		c.queue.startNext()
 	}
 	l.mu.Unlock()
 	events, unsubscribe := l.config.Views.Subscribe()
 	defer unsubscribe()
-	// What changed between New and Subscribe was told to nobody.
+	// No event told of what changed between New and Subscribe.
 	l.mu.Lock()
 	for _, z := range l.zones {
 		l.enqueueZone(z)
@@ -133,7 +133,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	for _, c := range l.classes {
 		c.queue.stop()
-		l.release(c.provider, true)
+		l.releaseProvider(c.provider, true)
 		c.provider, c.known = nil, false
 	}
 	l.mu.Unlock()
@@ -152,7 +152,7 @@ func (l *Loop) SetClass(spec Class) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.class(spec.Name)
+	c := l.ensureClass(spec.Name)
 	before := c.spec
 	c.spec = spec
 	burst := max(1, int(spec.RequestsPerSecond))
@@ -163,14 +163,14 @@ func (l *Loop) SetClass(spec Class) {
 		c.limiter.SetBurst(burst)
 	}
 	if !c.known || before.Provider != spec.Provider {
-		l.release(c.provider, true)
+		l.releaseProvider(c.provider, true)
 		c.provider = nil
 		if spec.Provider != nil {
 			c.provider = &shared{Provider: spec.Provider}
 		}
 	}
 	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
-		c.queue.restart()
+		c.queue.restartJobs()
 	}
 	c.known = true
 	l.enqueueClass(c)
@@ -184,7 +184,7 @@ func (l *Loop) RemoveClass(class string) {
 	if c == nil {
 		return
 	}
-	l.release(c.provider, true)
+	l.releaseProvider(c.provider, true)
 	c.provider, c.known = nil, false
 }
 
@@ -201,14 +201,14 @@ func (l *Loop) SetZone(desired Zone) {
 	z.Zone = desired
 	for _, name := range slices.Concat(desired.Classes, desired.Former) {
 		if z.items[name] == nil {
-			i := &item{key: Key{desired.UID, name}, class: l.class(name), zone: z}
-			i.job = job{queue: &i.class.queue, start: func() { l.start(i) }}
+			i := &item{key: Key{desired.UID, name}, class: l.ensureClass(name), zone: z}
+			i.job = job{queue: &i.class.queue, start: func() { l.startItem(i) }}
 			z.items[name] = i
 		}
 	}
 	for name, i := range z.items {
 		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.Former, name) {
-			i.queue.drop(&i.job)
+			i.queue.dropJob(&i.job)
 			delete(z.items, name)
 		}
 	}
@@ -225,7 +225,7 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 	delete(l.zones, uid)
 	for _, i := range z.items {
-		i.queue.drop(&i.job)
+		i.queue.dropJob(&i.job)
 		if !i.running {
 			l.keep(i)
 		}
@@ -240,7 +240,7 @@ func (l *Loop) Retry(class string) {
 	if c == nil {
 		return
 	}
-	c.queue.restart()
+	c.queue.restartJobs()
 	l.enqueueClass(c)
 }
 
@@ -262,10 +262,10 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
 	defer cancel()
-	err := l.config.guard(spec, "Health", func() error { return provider.Health(ctx) })
+	err := l.config.guardCall(spec, "Health", func() error { return provider.Health(ctx) })
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.release(provider, false)
+	l.releaseProvider(provider, false)
 	if err == nil || errors.Is(err, ErrNotProven) {
 		c.queue.liftWait(revision)
 	}
@@ -341,8 +341,8 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// class is called with mu held.
-func (l *Loop) class(name string) *class {
+// ensureClass is called with mu held.
+func (l *Loop) ensureClass(name string) *class {
 	c := l.classes[name]
 	if c == nil {
 		c = &class{spec: Class{Name: name}}
@@ -357,8 +357,9 @@ func (l *Loop) class(name string) *class {
 	return c
 }
 
-// release is called with mu held: by who used a provider, or with closing by who will not hand it out any more.
-func (l *Loop) release(provider *shared, closing bool) {
+// releaseProvider ends one use of a provider, or with closing the loop's own: it is not handed out any more. mu is
+// held.
+func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
 	}
@@ -372,7 +373,7 @@ func (l *Loop) release(provider *shared, closing bool) {
 		l.closing.Add(1)
 		go func() {
 			defer l.closing.Done()
-			if err := l.config.guard(Class{}, "Close", provider.Close); err != nil {
+			if err := l.config.guardCall(Class{}, "Close", provider.Close); err != nil {
 				l.config.Logger.Warn("A provider did not close", "err", err)
 			}
 		}()
@@ -386,7 +387,7 @@ func (l *Loop) enqueueClass(c *class) {
 			c.queue.enqueue(&i.job)
 		}
 	}
-	c.queue.pump()
+	c.queue.startNext()
 }
 
 // enqueueZone is called with mu held.
@@ -402,19 +403,19 @@ func (l *Loop) enqueueZone(z *zone) {
 	}
 }
 
-// start has a worker make an attempt. It is called with mu held.
-func (l *Loop) start(i *item) {
-	a := l.attempt(i)
+// startItem has a worker make an attempt. It is called with mu held.
+func (l *Loop) startItem(i *item) {
+	a := l.newAttempt(i)
 	if i.class.provider != nil {
 		i.class.provider.uses++
 	}
 	i.changed, i.woken, i.asked = time.Time{}, false, false
 	l.working.Add(1)
-	go l.work(i, a, i.class.provider)
+	go l.workOnce(i, a, i.class.provider)
 }
 
-// attempt is what an item and its class are told of now. It is called with mu held.
-func (l *Loop) attempt(i *item) *attempt {
+// newAttempt is what an item and its class are told of now. It is called with mu held.
+func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
 		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i, i.asked}, memory: &i.memory,
@@ -427,13 +428,13 @@ func (l *Loop) attempt(i *item) *attempt {
 		a.provider = c.provider
 	}
 	a.lease = lease{key: i.key, config: &l.config, memory: &i.memory, target: c.spec.Target, limiter: c.limiter, current: func() error {
-		return l.current(i, a)
+		return l.checkCurrent(i, a)
 	}}
 	return a
 }
 
-// current: what the attempt was told of class and zone still holds.
-func (l *Loop) current(i *item, a *attempt) error {
+// checkCurrent fails where the class or the zone has changed since the attempt was told of them.
+func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -455,14 +456,14 @@ func (l *Loop) probe(c *class) {
 	}
 }
 
-// work makes an attempt and takes note of how it ended.
-func (l *Loop) work(i *item, a *attempt, provider *shared) {
+// workOnce makes an attempt and takes note of how it ended.
+func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	defer l.working.Done()
-	a.run(l.ctx)
+	a.runAttempt(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, q := &a.facts, i.queue
-	l.release(provider, false)
+	l.releaseProvider(provider, false)
 	l.keep(i)
 	i.failing = i.fails()
 	i.behind = nil

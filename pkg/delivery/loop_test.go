@@ -241,7 +241,8 @@ func callOnTheWire(t *testing.T, call, takenOver, repeated time.Duration) {
 	}
 }
 
-// A call may take longer than a lease, and no longer than CallTimeout; who is told to end gives it half a lease.
+// A call may take longer than a lease, and no longer than CallTimeout; a worker that is told to end gives it half a
+// lease.
 func TestLoop_callTimeout(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -411,7 +412,7 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 	})
 }
 
-// Somebody who labels the Delivery is no other worker.
+// A client that labels the Delivery is no other worker.
 func TestLoop_conflictWithoutAnotherWorker(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()

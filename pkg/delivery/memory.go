@@ -13,12 +13,13 @@ import (
 // memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out
 // and has not stored. A new process begins without it. Its worker alone reads and writes it.
 type memory struct {
-	// loaded: stored is what the Store has, and state what the delivery goes by. known: it was loaded once.
+	// loaded says that stored is what the Store has, and state what the delivery goes by; known that it was loaded
+	// once.
 	loaded, known bool
 	stored, state State
 	// unsaved is what may stand half written and no store knows of (lease.checkConfirmation).
 	unsaved *Intent
-	// revision is that of the class; another one forgets failures. leaving: the zone is being withdrawn.
+	// revision is that of the class; another one forgets failures. leaving says that the zone is being withdrawn.
 	revision int
 	leaving  bool
 	due      times
@@ -30,7 +31,7 @@ type memory struct {
 	// pending is the serial that servers are on their way to, polls how often they were asked.
 	pending serial.Serial
 	polls   int
-	// cannotList: the provider cannot be compared.
+	// cannotList says that the provider cannot be compared.
 	cannotList bool
 	drift      driftCount
 	// request is the last Zone.Request that was taken up.
@@ -71,8 +72,8 @@ type takeover struct {
 	foreign, taken Intent
 	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
 	rested string
-	// whole: the repeat is of all of the zone, since that was written when the intent was taken over and not all that
-	// was written then was of one serial (atOne).
+	// whole says that the repeat is of all of the zone, since that was written when the intent was taken over and not
+	// all that was written then was of one serial (atOne).
 	whole, atOne bool
 }
 
@@ -80,28 +81,28 @@ type takeover struct {
 type cause int
 
 const (
-	// dueRetry: what failed is tried again, and nothing else before.
+	// dueRetry is when what failed is tried again, and nothing else before.
 	dueRetry cause = iota
-	// dueOwed: RRsets that were refused are tried again.
+	// dueOwed is when RRsets that were refused are tried again.
 	dueOwed
-	// duePoll: servers that are on their way to the serial are asked again.
+	// duePoll is when servers that are on their way to the serial are asked again.
 	duePoll
-	// dueCompare: provider and zone are compared.
+	// dueCompare is when provider and zone are compared.
 	dueCompare
-	// dueRepeat: the RRsets of an intent that was taken over are written once more.
+	// dueRepeat is when the RRsets of an intent that was taken over are written once more.
 	dueRepeat
-	// dueTakeOver: another worker's intent is old enough to be taken over.
+	// dueTakeOver is when another worker's intent is old enough to be taken over.
 	dueTakeOver
-	// dueFormer: a name that the zone had, or that another one waits for, is withdrawn again.
+	// dueFormer is when a name that the zone had, or that another one waits for, is withdrawn again.
 	dueFormer
-	// dueView: the view of a zone that is to be withdrawn is waited for no longer.
+	// dueView is when the view of a zone that is to be withdrawn is waited for no longer.
 	dueView
-	// dueRequest: the next Zone.Request is taken up. It wakes nothing by itself.
+	// dueRequest is when the next Zone.Request is taken up. It wakes nothing by itself.
 	dueRequest
 	causes
 )
 
-// times say when each cause is due; the zero time: it is not.
+// times say when each cause is due. The zero time says that it is not.
 type times [causes]time.Time
 
 func (t *times) clear(of ...cause) {

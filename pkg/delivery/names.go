@@ -12,21 +12,21 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names says which delivery has each name in a class. A provider has one zone of a name, whatever the views of the
+// names says which delivery has each name in a class. A provider has one zone of a name, in whichever views the
 // Zones are, so two deliveries of the name would mix their records there (H7). A delivery has the name of its state,
 // its former ones, and the one that it claimed to begin with. It is guarded by Loop.mu.
 type names struct {
 	rights map[Key]*right
 	// holders in the order of their rights: the first has the name. There are more only where more had it before this
 	// process began.
-	holders map[spot][]*right
+	holders map[className][]*right
 	// awaited are the deliveries that want a name which another one has, awaits the name that each of them wants.
-	awaited map[spot][]Key
+	awaited map[className][]Key
 	awaits  map[Key]name.Name
 }
 
-// spot is a name in a class.
-type spot struct {
+// className is a name in a class.
+type className struct {
 	class string
 	zone  name.Name
 }
@@ -38,12 +38,12 @@ type right struct {
 	has  []name.Name
 	// claimed is the name that the zone is delivered under, also where nothing is stored yet.
 	claimed name.Name
-	// ours: the Loop itself keeps the delivery by now, and knows better than a watch.
+	// ours says that the Loop itself keeps the delivery by now, and knows better than a watch.
 	ours bool
 }
 
 func newNames() names {
-	return names{map[Key]*right{}, map[spot][]*right{}, map[spot][]Key{}, map[Key]name.Name{}}
+	return names{map[Key]*right{}, map[className][]*right{}, map[className][]Key{}, map[Key]name.Name{}}
 }
 
 func (r *right) before(other *right) int {
@@ -60,28 +60,28 @@ func (n *names) of(key Key) *right {
 	return r
 }
 
-// first is who has a name, nil for nobody.
-func (n *names) first(at spot) *right {
+// first is the delivery that has a name, nil for none.
+func (n *names) first(at className) *right {
 	if holders := n.holders[at]; len(holders) > 0 {
 		return holders[0]
 	}
 	return nil
 }
 
-// set says all names that a delivery has, and returns who waited for one that it has no more.
-func (n *names) set(r *right, has []name.Name) (waited []Key) {
+// setNames says all names that a delivery has, and returns the deliveries that waited for one that it has no more.
+func (n *names) setNames(r *right, has []name.Name) (waited []Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
 			continue
 		}
-		at := spot{r.key.Class, zone}
+		at := className{r.key.Class, zone}
 		if n.holders[at] = slices.DeleteFunc(n.holders[at], func(other *right) bool { return other == r }); len(n.holders[at]) == 0 {
 			delete(n.holders, at)
 		}
 		waited = append(waited, n.awaited[at]...)
 	}
 	for _, zone := range has {
-		at := spot{r.key.Class, zone}
+		at := className{r.key.Class, zone}
 		if holders := n.holders[at]; !slices.Contains(holders, r) {
 			n.holders[at] = append(holders, r)
 			slices.SortFunc(n.holders[at], (*right).before)
@@ -91,34 +91,35 @@ func (n *names) set(r *right, has []name.Name) (waited []Key) {
 	return waited
 }
 
-// wait has a delivery wait for a name and for no other; the zero Name: for none.
-func (n *names) wait(key Key, zone name.Name) {
+// setAwaited has a delivery wait for a name and for no other; the zero Name: for none.
+func (n *names) setAwaited(key Key, zone name.Name) {
 	before := n.awaits[key]
 	if before == zone {
 		return
 	}
 	if !before.IsZero() {
-		at := spot{key.Class, before}
+		at := className{key.Class, before}
 		if n.awaited[at] = slices.DeleteFunc(n.awaited[at], func(other Key) bool { return other == key }); len(n.awaited[at]) == 0 {
 			delete(n.awaited, at)
 		}
 		delete(n.awaits, key)
 	}
 	if !zone.IsZero() {
-		at := spot{key.Class, zone}
+		at := className{key.Class, zone}
 		n.awaited[at] = append(n.awaited[at], key)
 		n.awaits[key] = zone
 	}
 }
 
-// keep says the names that a delivery has by its states, beside the one that it claimed, and returns the deliveries
-// that waited for one that it has no more. leaving: it claims and awaits none; over: it has none.
-func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key) {
+// keepNames says the names that a delivery has by its states, beside the one that it claimed, and returns the
+// deliveries that waited for one that it has no more. leaving says that it claims and awaits none, over that it has
+// none.
+func (n *names) keepNames(key Key, states []State, leaving, over bool) (waited []Key) {
 	r := n.of(key)
 	r.ours = true
 	if leaving || over {
 		r.claimed = name.Name{}
-		n.wait(key, name.Name{})
+		n.setAwaited(key, name.Name{})
 	}
 	var few [4]name.Name
 	has := few[:0]
@@ -133,7 +134,7 @@ func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key)
 		has = slices.Compact(has)
 	}
 	if !slices.Equal(has, r.has) {
-		waited = n.set(r, slices.Clone(has))
+		waited = n.setNames(r, slices.Clone(has))
 	}
 	if over {
 		delete(n.rights, key)

@@ -194,7 +194,7 @@ func TestLoop_namesPassOn_H7(t *testing.T) {
 	}
 }
 
-// H7: who gave up a name does not keep it from another one: by a pause, or by a new name that does not work.
+// H7: a delivery that gave up a name does not keep it from another one, by a pause or by a new name that does not work.
 func TestLoop_aNameGivenUpIsNotKept_H7(t *testing.T) {
 	for what, test := range map[string]struct {
 		zone  delivery.Zone
@@ -354,7 +354,7 @@ func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	})
 }
 
-// H7: a name whose holder could not be stored, as far as anybody knows, is not free: it may have been.
+// H7: a name whose holder is not known to be stored is not free: it may have been.
 func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.SetClass(s.class)
@@ -577,7 +577,7 @@ func fewNames(s *scene, seed uint64) {
 		state := s.store.state(zone.zone.UID, "main")
 		switch at := zone.header.FQDN; {
 		case state.Ready.Reason == delivery.ReasonConflict && state.Zone != at:
-			// What it has left under other names stays until it is delivered, unless somebody wants them.
+			// What it has left under other names stays until it is delivered, unless another zone wants them.
 			if kept := append(state.Former, delivery.Former{Zone: state.Zone}); slices.ContainsFunc(kept, func(f delivery.Former) bool { return wanted[f.Zone] && f.Zone != at }) {
 				s.Errorf("%s keeps a name that another one wants: %+v", zone.zone.UID, state)
 			}
@@ -594,7 +594,7 @@ func fewNames(s *scene, seed uint64) {
 		case has[n] != nil:
 			has[n].expect(s.server)
 		case wanted[n]:
-			s.Errorf("nobody has %s", n)
+			s.Errorf("no delivery has %s", n)
 		}
 	}
 }

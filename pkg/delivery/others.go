@@ -21,10 +21,10 @@ func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
 	if r.ours {
 		return
 	}
-	waited := l.names.set(r, nil)
+	waited := l.names.setNames(r, nil)
 	r.rank = precedence.Rank{Since: since, ID: id}
 	if has := state.names(); len(has) > 0 {
-		l.names.set(r, has)
+		l.names.setNames(r, has)
 	} else {
 		delete(l.names.rights, key)
 	}
@@ -49,18 +49,18 @@ func (l *Loop) keep(i *item) {
 	if !i.known && !over {
 		return // what it has is what was told
 	}
-	l.wakeAll(l.names.keep(i.key, []State{i.state, i.stored}, i.leaving && i.loaded, over))
+	l.wakeAll(l.names.keepNames(i.key, []State{i.state, i.stored}, i.leaving && i.loaded, over))
 }
 
 // othersOf is what one delivery asks of the others of its class and its zone.
 type othersOf struct {
 	loop *Loop
 	item *item
-	// asked: another delivery awaits a name of this one.
+	// asked says that another delivery awaits a name of this one.
 	asked bool
 }
 
-func (o othersOf) claims() claims {
+func (o othersOf) readClaims() claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,33 +69,33 @@ func (o othersOf) claims() claims {
 	if r := l.names.rights[i.key]; r != nil {
 		c.claimed = r.claimed
 		for _, zone := range r.has {
-			if len(l.names.awaited[spot{i.key.Class, zone}]) > 0 {
+			if len(l.names.awaited[className{i.key.Class, zone}]) > 0 {
 				c.awaited = append(c.awaited, zone)
 			}
 		}
 	}
 	for _, zone := range i.state.names() {
-		if first := l.names.first(spot{i.key.Class, zone}); first != nil && first.key != i.key {
+		if first := l.names.first(className{i.key.Class, zone}); first != nil && first.key != i.key {
 			c.given = append(c.given, zone)
 		}
 	}
 	return c
 }
 
-func (o othersOf) claim(zone name.Name) bool {
+func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r, first := l.names.of(i.key), l.names.first(spot{i.key.Class, zone})
+	r, first := l.names.of(i.key), l.names.first(className{i.key.Class, zone})
 	if first == nil || first == r {
 		r.claimed = zone
-		l.names.wait(i.key, name.Name{})
+		l.names.setAwaited(i.key, name.Name{})
 		l.keep(i)
 		return true
 	}
 	r.claimed = name.Name{}
 	isNew := l.names.awaits[i.key] != zone
-	l.names.wait(i.key, zone)
+	l.names.setAwaited(i.key, zone)
 	l.keep(i)
 	if o.asked && !isNew {
 		return false // Two that wait for each other would ask each other for ever.
@@ -130,9 +130,9 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// replaced: every class in force has the zone. Until then those that were in force before keep it, or the name would be
-// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never
-// works. It is called with mu held.
+// replaced reports whether every class in force has the zone. Until then those that were in force before keep it, or
+// the name would be gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming
+// a class that never works. It is called with mu held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -140,8 +140,8 @@ func (l *Loop) replaced(i *item) bool {
 	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool { return i.zone.items[class] == nil || !i.zone.items[class].delivered })
 }
 
-// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data.
-// It is called with mu held.
+// handedOver reports whether another class in force has the zone at the same place, where to withdraw it would take
+// that one's data. It is called with mu held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.state.Target
 	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {

@@ -20,8 +20,8 @@ import (
 type outcome struct {
 	state State
 	event Event
-	// unsaved: the event is told and nothing is stored. ifNew: nothing is told either where nothing new is to be
-	// stored.
+	// unsaved says that the event is told and nothing is stored, ifNew that nothing is told either where nothing new
+	// is to be stored.
 	unsaved, ifNew bool
 }
 
@@ -61,7 +61,7 @@ func (m *memory) freeIntent(intent *Intent, me string) *Intent {
 func (m *memory) try(f *facts, plans []Plan) tried {
 	t := tried{plans: plans, before: m.state, owed: f.owed}
 	if m.state.Intent != nil && !f.compared {
-		t.owed = m.owed()
+		t.owed = m.listOwed()
 	}
 	return t
 }
@@ -72,7 +72,7 @@ func (m *memory) recordAnswer(f *facts, t tried, repeat bool, report Report, err
 		m.due.clear(dueRepeat)
 	}
 	if err == nil {
-		if e := t.zoneless(report.Failed); e != nil {
+		if e := t.splitZoneless(report.Failed); e != nil {
 			err = e
 		}
 	}
@@ -129,10 +129,10 @@ func (m *memory) scheduleRetry(f *facts, e *Error, failures int, at serial.Seria
 // recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the
 // way.
 func (m *memory) recordSuccess(f *facts, t tried, plan Plan, report Report) outcome {
-	if stood, fresh := t.split(report.Failed); min(len(stood), len(fresh)) > maxListed {
+	if stood, fresh := t.splitFailed(report.Failed); min(len(stood), len(fresh)) > maxListed {
 		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is
 		// tried again.
-		return m.recordFailure(f, plan.Serial, report, refusal(report.Failed))
+		return m.recordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 	f.worked = true
 	next := m.state
@@ -214,7 +214,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 		m.refused.times = 0
 		return
 	}
-	e := refusal(report.Failed)
+	e := newRefusal(report.Failed)
 	next.Error = &StateError{e.Reason, e.Code, e.Message, f.now}
 	next.Ready = Condition{False, e.Reason, e.Message}
 	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change
@@ -265,7 +265,7 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 		for _, failure := range failed {
 			owed = append(owed, failure.key())
 		}
-		kept.RRsets, kept.Unlisted = also(owed, kept.Unlisted, kept.RRsets)
+		kept.RRsets, kept.Unlisted = addRRsets(owed, kept.Unlisted, kept.RRsets)
 		if len(kept.RRsets) > maxListed {
 			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
 		}
@@ -280,8 +280,8 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 	}
 }
 
-// loseZone: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone;
-// what may stand there all the same, if it comes back as it was, stays known.
+// loseZone takes in that the provider has the zone no more. Made again there it is empty, so the next plan is of the
+// whole zone; what may stand there all the same, if it comes back as it was, stays known.
 func (m *memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.state
 	if state.Serial == 0 {
@@ -319,7 +319,7 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// What was refused is not there, and Ready says so: that is drift only where it was there before.
-	owed := m.owed()
+	owed := m.listOwed()
 	refused := func(set RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
@@ -336,7 +336,7 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	// What was refused, for good too, is tried once more.
 	if m.knowsAside() {
 		m.turnTo(slices.DeleteFunc(keys, func(key RRsetKey) bool { return owed[key] }))
-	} else if rrsets, unlisted := also(intent.RRsets, false, keys); unlisted {
+	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
 		m.state.Serial, m.state.Hash = 0, ""
 	} else {
 		intent.RRsets = rrsets
@@ -414,7 +414,8 @@ const (
 	absentAttempts = 10
 )
 
-// isAbsent: the provider, which answers so when it is asked to withdraw a zone, is taken not to have it any more.
+// isAbsent reports whether the provider, which answers so when it is asked to withdraw a zone, is taken not to have it
+// any more.
 func (m *memory) isAbsent(f *facts, zone name.Name, e *Error) bool {
 	since := m.state.Error
 	if e.Reason != ReasonZoneNotFound {
@@ -428,8 +429,8 @@ func (m *memory) isAbsent(f *facts, zone name.Name, e *Error) bool {
 	return since != nil && since.same(e) && f.began.Sub(since.Time) >= absentTime && m.absent[zone] >= absentAttempts
 }
 
-// withdraw forgets a delivery of which nothing is at the provider any more.
-func (m *memory) withdraw(f *facts, absent []name.Name) outcome {
+// forgetDelivery forgets a delivery of which nothing is at the provider any more.
+func (m *memory) forgetDelivery(f *facts, absent []name.Name) outcome {
 	f.settled = true
 	event := Event{Outcome: OutcomeWithdrawn, Serial: m.state.Serial, Absent: absent}
 	m.loaded, m.stored, m.state, m.unsaved = false, State{}, State{}, nil
@@ -439,7 +440,7 @@ func (m *memory) withdraw(f *facts, absent []name.Name) outcome {
 }
 
 // leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that
-// name, as a state. own: it had the zone under it. It is false where the state does not have the name.
+// name, as a state. own says that it had the zone under it. has is false where the state does not have the name.
 func (m *memory) leaveName(zone name.Name) (next, of State, own, has bool) {
 	next = m.state
 	of, own = next, zone == next.Zone
@@ -509,8 +510,8 @@ func (m *memory) keepFormer(f *facts, owed *Intent, e *Error) outcome {
 	return outcome{state: next, event: Event{Outcome: OutcomeFailed, Serial: f.view.serial, First: first}}
 }
 
-// withdrawing is the state while the zone is withdrawn from a name with a plan.
-func (m *memory) withdrawing(f *facts, of State, at serial.Serial) State {
+// stateWithdrawing is the state while the zone is withdrawn from a name with a plan.
+func (m *memory) stateWithdrawing(f *facts, of State, at serial.Serial) State {
 	next := m.state
 	intent := Intent{Serial: at, From: cmp.Or(m.state.from(), at), Holder: f.config.Identity, Unlisted: true}
 	if m.state.Intent != nil {
@@ -525,8 +526,8 @@ func (m *memory) withdrawing(f *facts, of State, at serial.Serial) State {
 	return next
 }
 
-// inherit goes on from the state of another class that has brought the zone to the same place.
-func (m *memory) inherit(f *facts, theirs State, repeatAfter time.Duration) {
+// inheritState goes on from the state of another class that has brought the zone to the same place.
+func (m *memory) inheritState(f *facts, theirs State, repeatAfter time.Duration) {
 	// What it had begun and did not write down is what the zone changed since.
 	intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
 	if theirs.Intent != nil {

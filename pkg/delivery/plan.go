@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// snapshot is what of the zone is to be delivered, nil while there is nothing.
-func (c *Config) snapshot(zone Zone) *zoneview.Snapshot {
+// findDeliverable is what of the zone is to be delivered, nil while there is nothing.
+func (c *Config) findDeliverable(zone Zone) *zoneview.Snapshot {
 	settled, ok := c.Views.Settled(zone.UID)
 	if !ok {
 		return nil
@@ -38,8 +38,8 @@ func (c *Config) snapshot(zone Zone) *zoneview.Snapshot {
 	return settled
 }
 
-// changes are what each serial after since did, up to until. No error but that there is no knowing.
-func (c *Config) changes(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+// readChanges are what each serial after since did, up to until. No error but that there is no knowing.
+func (c *Config) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
 		return nil, nil
 	}
@@ -60,15 +60,15 @@ func (c *Config) basePlan(snapshot *zoneview.Snapshot) Plan {
 	}
 }
 
-// plans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
+// makePlans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
 // second one, of what may stand there and shall not.
-func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
+func (c *Config) makePlans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
 	plan := c.basePlan(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
 	if intent == nil {
 		if state.Serial != 0 {
-			changes, err := c.difference(ctx, plan.UID, state.Serial, snapshot)
+			changes, err := c.readDifference(ctx, plan.UID, state.Serial, snapshot)
 			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 				return nil, err
 			}
@@ -81,10 +81,10 @@ func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snap
 	}
 	plan.Uncertain, plan.Owed = true, intent.exhaustive()
 	stood := map[RRsetKey][]dns.Entry{}
-	history, err := c.changes(ctx, plan.UID, state.from(), plan.Serial)
+	history, err := c.readChanges(ctx, plan.UID, state.from(), plan.Serial)
 	switch {
 	case err == nil:
-		stood = undo(snapshot, history)
+		stood = undoChanges(snapshot, history)
 		plan.History = slices.Concat([]dns.Change{}, history)
 	case !errors.Is(err, zoneview.ErrTrimmed):
 		return nil, err
@@ -92,11 +92,11 @@ func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snap
 	touched, known := maps.Clone(stood), err == nil
 	if state.Serial != 0 && state.Serial != state.from() && !intent.Unlisted {
 		// Only what is listed stands as it was at From.
-		changes, err := c.changes(ctx, plan.UID, state.Serial, plan.Serial)
+		changes, err := c.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
 		}
-		touched, known = undo(snapshot, changes), err == nil
+		touched, known = undoChanges(snapshot, changes), err == nil
 	}
 	for _, key := range intent.RRsets {
 		if before, ok := stood[key]; ok {
@@ -122,10 +122,10 @@ func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snap
 	return []Plan{plan, second}, nil
 }
 
-// toDeliver are the plans of an attempt, and what carrying them out may leave half written. repeat: what was written
-// when an intent was taken over is written once more.
-func (c *Config) toDeliver(ctx context.Context, m *memory, snapshot *zoneview.Snapshot, repeat bool) ([]Plan, Intent, error) {
-	plans, err := c.plans(ctx, m.inTurn(), snapshot)
+// planDelivery are the plans of an attempt, and what carrying them out may leave half written. repeat says that what
+// was written when an intent was taken over is written once more.
+func (c *Config) planDelivery(ctx context.Context, m *memory, snapshot *zoneview.Snapshot, repeat bool) ([]Plan, Intent, error) {
+	plans, err := c.makePlans(ctx, m.inTurn(), snapshot)
 	if err != nil {
 		return nil, Intent{}, err
 	}
@@ -135,12 +135,12 @@ func (c *Config) toDeliver(ctx context.Context, m *memory, snapshot *zoneview.Sn
 	} else if m.state.Serial != 0 {
 		intent.From = m.state.Serial
 	}
-	intent.RRsets, intent.Unlisted = written(m.state.Intent, plans...)
+	intent.RRsets, intent.Unlisted = halfWritten(m.state.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
 	if repeat && m.takeover.whole {
 		state := m.state
 		state.Serial = 0
-		if plans, err = c.plans(ctx, state, snapshot); err != nil {
+		if plans, err = c.makePlans(ctx, state, snapshot); err != nil {
 			return nil, Intent{}, err
 		}
 	}
@@ -152,22 +152,22 @@ func (c *Config) toDeliver(ctx context.Context, m *memory, snapshot *zoneview.Sn
 	return plans, intent, nil
 }
 
-// difference is never nil without an error.
-func (c *Config) difference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
+// readDifference is never nil without an error.
+func (c *Config) readDifference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
 	changes := []dns.Change{}
 	if net, err := c.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
-	} else if changes, err = c.changes(ctx, uid, since, snapshot.Serial()); err != nil {
+	} else if changes, err = c.readChanges(ctx, uid, since, snapshot.Serial()); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(toChanges(snapshot, undo(snapshot, changes)), func(change Change) bool {
+	return slices.DeleteFunc(toChanges(snapshot, undoChanges(snapshot, changes)), func(change Change) bool {
 		before, after := slices.Sorted(slices.Values(change.Before.Data)), slices.Sorted(slices.Values(change.After.Data))
 		return slices.Equal(before, after) && change.Before.TTL == change.After.TTL
 	}), nil
 }
 
-// undo is what changes touched, as it was before them. What lies outside the zone it is now is left out.
-func undo(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.Entry {
+// undoChanges is what changes touched, as it was before them. What lies outside the zone it is now is left out.
+func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.Entry {
 	touched := map[RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (RRsetKey, bool) {
 		key := RRsetKey{entry.Name, entry.Type}
@@ -194,9 +194,9 @@ func undo(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.
 	return touched
 }
 
-// once: no RRset was changed more often than that. A worker that confirmed the serial before them and recorded no
-// intent writes differences from there, so whatever it wrote of such an RRset is what that is now.
-func once(changes []dns.Change) bool {
+// changedOnce reports whether no RRset was changed more than once. A worker that confirmed the serial before them and
+// recorded no intent writes differences from there, so what it wrote of such an RRset is what that is now.
+func changedOnce(changes []dns.Change) bool {
 	changed := map[RRsetKey]int{}
 	for n, change := range changes {
 		for _, entry := range slices.Concat(change.Removed, change.Added) {
@@ -250,9 +250,9 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	}
 }
 
-// withdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
+// planWithdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
 // provider itself knows to be ours can go, and what is left of an ended zone.
-func (c *Config) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
+func (c *Config) planWithdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
 	zone := state.Zone
 	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(RRset) bool) {}}
 	plan.Owed = []RRsetKey{}
@@ -267,28 +267,28 @@ func (c *Config) withdrawal(ctx context.Context, uid string, state State, snapsh
 		for _, key := range left {
 			touched[key] = zone.Encloses(key.Name)
 		}
-		plan.Changes, plan.Forgotten, plan.Named = absent(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted, left != nil
+		plan.Changes, plan.Forgotten, plan.Named = changesAway(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted, left != nil
 		return plan, nil
 	}
 	whole := c.basePlan(snapshot)
-	plan.SOA, plan.All = whole.SOA, moved(whole.All, snapshot.FQDN(), zone)
+	plan.SOA, plan.All = whole.SOA, renameSets(whole.All, snapshot.FQDN(), zone)
 	plan.SOA.Name = zone
 	from := state.from()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
-		changes, err := c.changes(ctx, uid, from, snapshot.Serial())
+		changes, err := c.readChanges(ctx, uid, from, snapshot.Serial())
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
 			return Plan{}, err
 		}
 		if err != nil {
-			left = c.left(ctx, uid, state)
+			left = c.readLeft(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, left != nil
 			for _, key := range left {
 				touched[key] = zone.Encloses(key.Name)
 			}
 		} else {
-			plan.History = under(zone, changes)
+			plan.History = changesUnder(zone, changes)
 			if snapshot.FQDN() != zone {
 				plan.All = func(func(RRset) bool) {} // The rename took all of it away, and what came since was never there.
 			}
@@ -301,15 +301,15 @@ func (c *Config) withdrawal(ctx context.Context, uid string, state State, snapsh
 			}
 		}
 	}
-	plan.Changes = absent(touched)
+	plan.Changes = changesAway(touched)
 	if plan.Serial == 0 {
 		plan.Serial = snapshot.Serial()
 	}
 	return plan, nil
 }
 
-// left is what a zone had under the name of a state, if it ended under that name; nil where that is not known.
-func (c *Config) left(ctx context.Context, uid string, of State) []RRsetKey {
+// readLeft is what a zone had under the name of a state, if it ended under that name; nil where that is not known.
+func (c *Config) readLeft(ctx context.Context, uid string, of State) []RRsetKey {
 	since := of.from()
 	if c.Left == nil || since == 0 {
 		return nil
@@ -321,8 +321,8 @@ func (c *Config) left(ctx context.Context, uid string, of State) []RRsetKey {
 	return keys
 }
 
-// under is what changes did to a zone while it had a name that it has at the first of them.
-func under(zone name.Name, changes []dns.Change) []dns.Change {
+// changesUnder is what changes did to a zone while it had a name that it has at the first of them.
+func changesUnder(zone name.Name, changes []dns.Change) []dns.Change {
 	soa := func(entries []dns.Entry) (at name.Name) {
 		for _, entry := range entries {
 			if entry.Type == rdata.SOA {
@@ -352,8 +352,8 @@ func under(zone name.Name, changes []dns.Change) []dns.Change {
 	return own
 }
 
-// absent are changes after which none of touched is there. It is never nil.
-func absent(touched map[RRsetKey]bool) []Change {
+// changesAway are changes after which none of touched is there. It is never nil.
+func changesAway(touched map[RRsetKey]bool) []Change {
 	changes := []Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(touched), RRsetKey.Compare) {
 		if touched[key] {
@@ -364,8 +364,8 @@ func absent(touched map[RRsetKey]bool) []Change {
 	return changes
 }
 
-// moved is sets with their owners under another zone, where they were before it was renamed.
-func moved(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
+// renameSets is sets with their owners under another zone, where they were before it was renamed.
+func renameSets(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
 	if from == to {
 		return sets
 	}
@@ -386,9 +386,9 @@ func moved(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
 	}
 }
 
-// written are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
+// halfWritten are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
 // Where they are more than an Intent lists, they are those that are owed.
-func written(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
+func halfWritten(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
 	}
@@ -401,11 +401,11 @@ func written(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
 			changed = append(changed, change.After.Key())
 		}
 	}
-	return also(rrsets, false, changed)
+	return addRRsets(rrsets, false, changed)
 }
 
-// also adds RRsets to those of an Intent, in order, unless there are too many then.
-func also(rrsets []RRsetKey, unlisted bool, more []RRsetKey) ([]RRsetKey, bool) {
+// addRRsets adds RRsets to those of an Intent, in order, unless there are too many then.
+func addRRsets(rrsets []RRsetKey, unlisted bool, more []RRsetKey) ([]RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, RRsetKey.Compare)
 	if all = slices.Compact(all); len(all) > maxListed {

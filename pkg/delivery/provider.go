@@ -47,20 +47,22 @@ type Provider interface {
 // from call to call stands in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
 // Report.Servers, whose rows are the servers that there are at that moment.
 type Abilities struct {
-	// Lists: Verify reads all that the provider holds of a zone, and reports what is foreign there. Without it Verify
-	// asks for what the zone has and sees nothing besides.
+	// Lists says that Verify reads all that the provider holds of a zone, and reports what is foreign there. Without
+	// it Verify asks for what the zone has and sees nothing besides.
 	Lists bool
-	// OwnApexNS: the provider has NS of its own at the apex, so those of the zone are not written, removed or compared.
+	// OwnApexNS says that the provider has NS of its own at the apex, so those of the zone are not written, removed
+	// or compared.
 	OwnApexNS bool
-	// Fetched: servers fetch zones from what the provider shows them, so Deliver changes nothing outside. That a zone
-	// is confirmed proves something where Report.Servers has rows, and to compare it costs a question to each of them.
+	// Fetched says that servers fetch zones from what the provider shows them, so Deliver changes nothing outside.
+	// That a zone is confirmed proves something where Report.Servers has rows, and to compare it costs a question to
+	// each of them.
 	Fetched bool
 	// Claims are names of which each means one thing in all classes together, and what each means to this class: a text
 	// that is compared and never printed.
 	Claims map[string]string
 }
 
-// Fence proves that nobody else has begun to deliver a later plan of the zone. It returns an error when somebody has,
+// Fence proves that no other worker has begun to deliver a later plan of the zone. It returns an error when one has,
 // or when that cannot be told: then nothing more may be written (F22). It waits for the class's rate limit
 // first, so one call of it is one call outside. The first one makes the intent known; a Deliver that finds nothing to
 // write does not ask and leaves no trace. It is given the method's context, not that of a call, whose time would run
@@ -117,28 +119,30 @@ type Plan struct {
 	SOA RRset
 	// Changes are the RRsets that differ between Since and Serial, as they shall be and as they were, in canonical
 	// order. They are nil where the difference is not known: then the whole zone is compared or written, and what the
-	// provider holds besides is left alone. Empty and not nil: the RRsets are the same, only the serial is another.
+	// provider holds besides is left alone. Where they are empty and not nil the RRsets are the same, and only the
+	// serial is another.
 	Changes []Change
-	// Uncertain: an earlier plan was written in part, or may still arrive. What stands in the place of a Change may be
-	// neither Before nor After and ours nevertheless: it is replaced without asking what it was, but by providers that
-	// leave alone what others have there; these go by Owed and History.
+	// Uncertain says that an earlier plan was written in part, or may still arrive. What stands in the place of a
+	// Change may be neither Before nor After and ours nevertheless: it is replaced without asking what it was, but by
+	// providers that leave alone what others have there; these go by Owed and History.
 	Uncertain bool
-	// Delivered: an earlier serial was confirmed there. Where it is not, nothing that stands there is known to be ours.
+	// Delivered says that an earlier serial was confirmed there. Where it is not, nothing that stands there is known
+	// to be ours.
 	Delivered bool
 	// Owed and History tell of an uncertain plan what may be ours. Owed are the RRsets that were refused, or may stand
 	// half written: of all others in Changes, Before was confirmed. Nil: more than are remembered. History is what each
 	// serial did since the earliest of which something may stand there, up to All; nil where that is not known.
 	Owed    []RRsetKey
 	History []dns.Change
-	// Forgotten: what the zone has lost since an earlier delivery is not known any more, so All and Changes do not name
-	// all that may stand there and be ours.
+	// Forgotten says that what the zone has lost since an earlier delivery is not known any more, so All and Changes
+	// do not name all that may stand there and be ours.
 	Forgotten bool
-	// Named: Changes name all that may stand there all the same, but not what was in it.
+	// Named says that Changes name all that may stand there all the same, but not what was in it.
 	Named bool
 	// CallTimeout bounds every single call outside.
 	CallTimeout time.Duration
-	// Whole: Verify compares all of the zone in this call, however long that takes. Without it a provider that asks for
-	// each RRset may compare some of them, and go on behind these the next time.
+	// Whole says that Verify compares all of the zone in this call, however long that takes. Without it a provider
+	// that asks for each RRset may compare some of them, and go on behind these the next time.
 	Whole bool
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
 	All iter.Seq[RRset]
@@ -210,9 +214,9 @@ type Report struct {
 	Failed []Failure
 	// Skipped counts RRsets that the provider has no form for.
 	Skipped int
-	// Proven: an answer in this call proves that the provider lets us in.
+	// Proven says that an answer in this call proves that the provider lets us in.
 	Proven bool
-	// Remains: of a zone of which something is Forgotten, RRsets that it has no more may still stand there.
+	// Remains says that of a zone of which something is Forgotten RRsets may still stand there that it has no more.
 	Remains bool
 }
 
@@ -261,5 +265,5 @@ type Drift struct {
 	Servers []Server
 }
 
-// Empty: the provider holds the zone.
+// Empty reports whether the provider holds the zone.
 func (d Drift) Empty() bool { return len(d.Missing)+len(d.Differing) == 0 }

@@ -20,13 +20,14 @@ import (
 // maxInTurn bounds the RRsets set aside that one attempt tries again.
 const maxInTurn = 64
 
-// knowsAside: this process has set RRsets aside, knows all of them, and everything else of the zone was confirmed.
+// knowsAside reports whether this process has set RRsets aside, knows all of them, and everything else of the zone
+// was confirmed.
 func (m *memory) knowsAside() bool {
 	return m.refused.aside != nil && m.state.Serial != 0 && m.state.Intent != nil
 }
 
-// owed are the RRsets that were refused, as far as they are known.
-func (m *memory) owed() map[RRsetKey]bool {
+// listOwed are the RRsets that were refused, as far as they are known.
+func (m *memory) listOwed() map[RRsetKey]bool {
 	owed := map[RRsetKey]bool{}
 	if m.knowsAside() {
 		for key := range m.refused.aside {
@@ -56,7 +57,7 @@ func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.
 	for _, failure := range failed {
 		m.refused.aside[failure.key()] = failure.Err
 	}
-	stood, fresh := t.split(failed)
+	stood, fresh := t.splitFailed(failed)
 	intent := &Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
 	if len(stood) > 0 {
 		intent.From = t.before.from()
@@ -72,9 +73,9 @@ func (m *memory) setAside(t tried, at serial.Serial, failed []Failure, now time.
 	return intent
 }
 
-// split divides RRsets that were refused: those in whose place something may stand that the zone had, which is in its
-// history, and others.
-func (t tried) split(failed []Failure) (stood, fresh []RRsetKey) {
+// splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
+// in its history, and others.
+func (t tried) splitFailed(failed []Failure) (stood, fresh []RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
@@ -123,7 +124,8 @@ func (m *memory) turnTo(lost []RRsetKey) {
 	m.refused.turn = slices.Concat(lost, slices.DeleteFunc(m.refused.turn, func(key RRsetKey) bool { return again[key] }))
 }
 
-// withAside adds to what was refused in an attempt what stays set aside. carriedOut: what had its turn is answered.
+// withAside adds to what was refused in an attempt what stays set aside. carriedOut says that what had its turn is
+// answered.
 func (m *memory) withAside(plans []Plan, failed []Failure, carriedOut bool) []Failure {
 	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -149,9 +151,9 @@ func (m *memory) withAside(plans []Plan, failed []Failure, carriedOut bool) []Fa
 	return failed
 }
 
-// zoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to take; nil
-// where it took one, or was asked for nothing but some that it refused before.
-func (t tried) zoneless(failures []Failure) *Error {
+// splitZoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to
+// take; nil where it took one, or was asked for nothing but some that it refused before.
+func (t tried) splitZoneless(failures []Failure) *Error {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -174,8 +176,9 @@ func (t tried) zoneless(failures []Failure) *Error {
 	return zoneless
 }
 
-// refusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most urgent.
-func refusal(failed []Failure) *Error {
+// newRefusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most
+// urgent.
+func newRefusal(failed []Failure) *Error {
 	sum := &Error{Permanent: true}
 	for _, failure := range failed {
 		e := failure.Err

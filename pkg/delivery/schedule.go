@@ -51,7 +51,8 @@ type job struct {
 	queue *queue
 	// start begins a run, with the mutex held; the end of it is told by queue.endRun.
 	start func()
-	// again: it was enqueued while it ran. gone: it is not run any more. woken: something that it waited for has come.
+	// again says that it was enqueued while it ran, gone that it is not run any more, and woken that something that it
+	// waited for has come.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
@@ -62,7 +63,7 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff Backoff
-	// open: jobs may run. probe asks whether a class that waits could go on (liftWait); it does not block.
+	// open says that jobs may run. probe asks whether a class that waits could go on (liftWait); it does not block.
 	open  func() bool
 	probe func()
 
@@ -74,7 +75,7 @@ type queue struct {
 	until    time.Time
 	failures int
 	timer    *time.Timer
-	// down: jobs failed for the class's sake since one last succeeded; failed are these.
+	// down says that jobs failed for the class's sake since one last succeeded; failed are these.
 	down   bool
 	failed map[*job]bool
 	// health says what its health is worth to a class that waits; it is asked for at probeAt.
@@ -86,12 +87,12 @@ type queue struct {
 type health int
 
 const (
-	// healthAsked: the class goes on where it is good.
+	// healthAsked says that the class goes on where its health is good.
 	healthAsked health = iota
-	// healthTrusted: it was good, so the class went on, and nothing has succeeded since.
+	// healthTrusted says that it was good, so the class went on, and nothing has succeeded since.
 	healthTrusted
-	// healthIgnored: the provider said itself when the class goes on, or its health was good and what was tried
-	// failed all the same.
+	// healthIgnored says that the provider said itself when the class goes on, or its health was good and what was
+	// tried failed all the same.
 	healthIgnored
 )
 
@@ -104,12 +105,12 @@ func (q *queue) enqueue(j *job) {
 	default:
 		j.queued = true
 		q.ready = append(q.ready, j)
-		q.pump()
+		q.startNext()
 	}
 }
 
-// pump starts what is ready.
-func (q *queue) pump() {
+// startNext starts what is ready.
+func (q *queue) startNext() {
 	if !q.open() {
 		return
 	}
@@ -145,12 +146,12 @@ func (q *queue) waitFor(wait time.Duration) {
 			q.probeAt = now.Add(q.backoff.Max)
 			q.probe()
 		}
-		q.pump()
+		q.startNext()
 	})
 }
 
-// endRun takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every
-// job to wait. worked: it did what it was asked.
+// endRun takes note of a run that ended, which met the class as it was at revision. pause says that its provider
+// wants every job to wait, worked that it did what it was asked.
 func (q *queue) endRun(j *job, revision int, pause *Error, worked bool) {
 	j.running = false
 	q.running--
@@ -195,7 +196,7 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 			q.enqueue(j)
 		})
 	}
-	q.pump()
+	q.startNext()
 }
 
 // liftWait has a class that waits go on, since it was asked at revision and works.
@@ -203,7 +204,7 @@ func (q *queue) liftWait(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
 		q.until, q.health = time.Time{}, healthTrusted
 		q.retryFailed()
-		q.pump()
+		q.startNext()
 	}
 }
 
@@ -220,15 +221,15 @@ func (q *queue) retryFailed() {
 	}
 }
 
-// restart forgets failures.
-func (q *queue) restart() {
+// restartJobs forgets failures.
+func (q *queue) restartJobs() {
 	q.revision++
 	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked
 	clear(q.failed)
 }
 
-// drop has a job not run any more.
-func (q *queue) drop(j *job) {
+// dropJob has a job not run any more.
+func (q *queue) dropJob(j *job) {
 	j.gone = true
 	j.stop()
 	delete(q.failed, j)

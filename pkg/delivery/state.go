@@ -53,7 +53,7 @@ type State struct {
 	// Request is the Zone.Request that was carried out last.
 	Request string
 	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers what follows without recording an
-	// intent, because whoever else begins records one first: what it may have left half written is what the zone
+	// intent, because another worker that begins records one first: what it may have left half written is what the zone
 	// changed since Serial.
 	Holder string
 	// Former are names that the zone had and that the provider may still have it under.
@@ -80,7 +80,7 @@ type Intent struct {
 	// From is the earliest serial of which something may stand at the provider. 0 beside a State.Serial: that one,
 	// and more RRsets than are listed were refused, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the worker that writes; empty when nobody does and RRsets are still owed.
+	// Holder is the Config.Identity of the worker that writes; empty when none does and RRsets are still owed.
 	Holder string
 	// Time is when the holder began, renewed while it goes on.
 	Time time.Time
@@ -107,7 +107,8 @@ func (s State) from() serial.Serial {
 	return s.Serial
 }
 
-// same: nobody else has written an intent since this one was read. A holder has one attempt at a time, and renews Time.
+// same reports whether no other worker has written an intent since this one was read. A holder has one attempt at a
+// time, and renews Time.
 func (i *Intent) same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
@@ -115,7 +116,7 @@ func (i *Intent) same(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// alike: same, and nothing else is owed.
+// alike reports whether both are the same, and nothing else is owed.
 func (i *Intent) alike(other *Intent) bool {
 	return i.same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
@@ -147,7 +148,7 @@ func formerStates(formers []Former) []State {
 	return states
 }
 
-// alike: they differ in nothing but times.
+// alike reports whether they differ in nothing but times.
 func (s State) alike(other State) bool {
 	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason || s.Error.Code != other.Error.Code || s.Error.Message != other.Error.Message) {
 		return false
@@ -178,7 +179,7 @@ type StateError struct {
 	Time time.Time
 }
 
-// same: for the same reason. What a Store keeps of Message is not what the provider said.
+// same reports whether both have the same reason. What a Store keeps of Message is not what the provider said.
 func (s *StateError) same(e *Error) bool { return s.Reason == e.Reason && s.Code == e.Code }
 
 // Status of a condition, in the words of Kubernetes.
@@ -216,15 +217,15 @@ type Condition struct {
 	Message string
 }
 
-// ErrConflict: the state was written by somebody else since it was loaded. Nothing was changed.
-var ErrConflict = errors.New("the delivery was changed by somebody else")
+// ErrConflict says that another worker wrote the state since it was loaded. Nothing was changed.
+var ErrConflict = errors.New("another worker or client changed the delivery")
 
 // Store keeps states. It may be used from any number of goroutines, one for each Key.
 type Store interface {
 	// Load returns what stands there now, past every cache: the fence rests on it. A delivery that is not stored is the
 	// zero State and no error.
 	Load(ctx context.Context, key Key) (State, error)
-	// Save writes a state and returns its new version. An empty Version makes the delivery, and with it whatever keeps
+	// Save writes a state and returns its new version. An empty Version makes the delivery, and with it what keeps
 	// the zone from going while the provider has its data (S8.2). ErrConflict: what stands there is not of
 	// state.Version, or there is something where Version is empty, or nothing where it is not.
 	Save(ctx context.Context, key Key, state State) (version string, err error)
@@ -236,18 +237,19 @@ type Store interface {
 type Outcome string
 
 const (
-	// OutcomeDelivered: everything in the class confirmed Serial, but for the RRsets in Failed.
+	// OutcomeDelivered means that everything in the class confirmed Serial, but for the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
-	// OutcomePending: written; servers are on their way.
+	// OutcomePending means that it is written, and servers are on their way.
 	OutcomePending Outcome = "Pending"
-	// OutcomeFailed: State.Error says why, and what was not in Failed may be missing too.
+	// OutcomeFailed means that State.Error says why, and that what is not in Failed may be missing too.
 	OutcomeFailed Outcome = "Failed"
-	// OutcomeDrifted: the provider held something else than was confirmed; it is repaired next.
+	// OutcomeDrifted means that the provider held something else than was confirmed; it is repaired next.
 	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared: provider and zone were compared, and nothing is to be repaired; State.Drifted says more.
+	// OutcomeCompared means that provider and zone were compared, and nothing is to be repaired; State.Drifted says
+	// more.
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeWithdrawn: nothing of the zone is at the provider any more, or it is left there (Retain); the state is
-	// gone.
+	// OutcomeWithdrawn means that nothing of the zone is at the provider any more, or it is left there (Retain); the
+	// state is gone.
 	OutcomeWithdrawn Outcome = "Withdrawn"
 )
 
@@ -263,8 +265,8 @@ type Event struct {
 	// First failure since a success, or Recovered: the first success since a failure. Both are for Events; what comes
 	// in between is not.
 	First, Recovered bool
-	// Proven: the provider lets us in (Report.Proven). OfClass is why every zone of the class waits, nil where it
-	// does not.
+	// Proven says that the provider lets us in (Report.Proven). OfClass is why every zone of the class waits, nil
+	// where it does not.
 	Proven  bool
 	OfClass *Error
 	// Drift of OutcomeDrifted.
