@@ -10,12 +10,15 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 )
 
 // A provider is complete, or this says what it lacks: a block of DNSClassSpec has a row in Providers, and a package of
@@ -43,6 +46,42 @@ func TestProviders_areComplete(t *testing.T) {
 	for _, kind := range blocks {
 		if !strings.Contains(string(readme), "(`"+kind+"`)") {
 			t.Errorf("README.md: the row of `kubizone controller` does not name `%s`", kind)
+		}
+	}
+}
+
+// docs/providers.md shows the table of providers, and names each method of the contract, each ability and each field of
+// a Subject as they are.
+func TestProviders_areAsTheirPageSays(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := read("../../../docs/providers.md")
+	var named []string
+	for _, row := range regexp.MustCompile(`(?m)^\t"\w+": +\{New: .*\},$`).FindAllString(read("providers.go"), -1) {
+		named = append(named, row)
+	}
+	if len(named) != len(Providers) {
+		t.Fatalf("providers.go has %d rows as docs/providers.md shows them, and Providers %d", len(named), len(Providers))
+	}
+	for method := range reflect.TypeFor[delivery.Provider]().Methods() {
+		named = append(named, "| `"+method.Name+"` |")
+	}
+	for field := range reflect.TypeFor[delivery.Abilities]().Fields() {
+		named = append(named, "| `Abilities."+field.Name+"` |")
+	}
+	for _, text := range named {
+		if !strings.Contains(page, text) {
+			t.Errorf("docs/providers.md does not have %s", text)
+		}
+	}
+	for _, name := range regexp.MustCompile("(?m)^\t(\\w+): +func|`Subject\\.(\\w+)`").FindAllStringSubmatch(page, -1) {
+		if _, ok := reflect.TypeFor[deliverytest.Subject]().FieldByName(name[1] + name[2]); !ok {
+			t.Errorf("docs/providers.md: a deliverytest.Subject has no %s", name[1]+name[2])
 		}
 	}
 }
