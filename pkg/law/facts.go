@@ -458,7 +458,7 @@ func (d Digest) MarshalText() ([]byte, error) {
 func (d *Digest) UnmarshalText(text []byte) error {
 	b, err := base64.RawStdEncoding.DecodeString(string(text))
 	if err != nil || len(b) != len(d) {
-		return fmt.Errorf("law: %q is no digest", text)
+		return fmt.Errorf("%q is no digest", text)
 	}
 	copy(d[:], b)
 	return nil

@@ -36,7 +36,7 @@ func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 		for from := prefix; ; {
 			r, err := l.mem.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 			if err != nil {
-				return nil, fmt.Errorf("ledger: looking for the namespaces of %s: %w", resource, err)
+				return nil, fmt.Errorf("looking for the namespaces of %s: %w", resource, err)
 			}
 			if len(r.Kvs) == 0 {
 				break
@@ -120,10 +120,10 @@ func editConfig(ctx context.Context, client *clientv3.Client, keys layout.Keys, 
 	for {
 		r, err := client.Get(ctx, key)
 		if err != nil {
-			return fmt.Errorf("ledger: reading %s: %w", key, err)
+			return fmt.Errorf("reading %s: %w", key, err)
 		}
 		if len(r.Kvs) == 0 {
-			return fmt.Errorf("ledger: %s is not there: this is no data of kubizone (start the server once, which writes it)", key)
+			return fmt.Errorf("%s is not there: this is no data of kubizone (start the server once, which writes it)", key)
 		}
 		config, format := map[string]json.RawMessage{}, stored{}
 		if err := errors.Join(json.Unmarshal(r.Kvs[0].Value, &config), json.Unmarshal(r.Kvs[0].Value, &format)); err != nil {
@@ -141,7 +141,7 @@ func editConfig(ctx context.Context, client *clientv3.Client, keys layout.Keys, 
 		}
 		done, err := client.Txn(ctx).If(etcd.RevisionIs(key, r.Kvs[0].ModRevision)).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
 		if err != nil {
-			return fmt.Errorf("ledger: writing %s: %w", key, err)
+			return fmt.Errorf("writing %s: %w", key, err)
 		}
 		if done.Succeeded {
 			return nil

@@ -100,11 +100,11 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if put == nil {
 		w.after = nil
 		if w.before == nil {
-			return commit.Outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its rules in the zone: restore it from a backup, then run kubizone fsck", key)
+			return commit.Outcome{}, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its rules in the zone: restore it from a backup, then run kubizone fsck", key)
 		}
 	}
 	if put != nil && expected != 0 && w.before == nil {
-		return commit.Outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+		return commit.Outcome{}, fmt.Errorf("update of %s without its present state", key)
 	}
 	if w.before != nil && w.after != nil && apiequality.Semantic.DeepEqual(w.before.Spec, w.after.Spec) { // S2.4
 		return l.com.Plain(ctx, key, expected, put)

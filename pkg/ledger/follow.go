@@ -83,11 +83,11 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 		for _, e := range events {
 			uid, _, ok := l.mem.Layout.ParseStep(string(e.Kv.Key))
 			if !ok {
-				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
+				return fmt.Errorf("%q is no journal key", e.Kv.Key)
 			}
 			tx, err := l.jr.Made.Read(string(e.Kv.Key), e.Kv.Value)
 			if err != nil {
-				return fmt.Errorf("ledger: %s: %w", e.Kv.Key, err)
+				return layout.Unreadable(string(e.Kv.Key), err)
 			}
 			sink.Apply(uid, *tx)
 		}

@@ -45,7 +45,7 @@ func (c stored) leastReader() int {
 // mayRead returns ErrFormat where a program with these migrations knows too little of the form.
 func (c stored) mayRead(all []migration) error {
 	if least := c.leastReader(); least > newestFormat(all) {
-		return fmt.Errorf("ledger: the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: %w; start a version that knows it", c.Format, least, newestFormat(all), ErrFormat)
+		return fmt.Errorf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: %w; start a version that knows it", c.Format, least, newestFormat(all), ErrFormat)
 	}
 	return nil
 }

@@ -82,13 +82,13 @@ type Config struct {
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Client == nil {
-		errs = append(errs, errors.New("ledger: Client is required"))
+		errs = append(errs, errors.New("Client is required"))
 	}
 	if c.Prefix == "" {
-		errs = append(errs, errors.New("ledger: Prefix is required"))
+		errs = append(errs, errors.New("Prefix is required"))
 	}
 	if c.Zones.Codec == nil || c.Records.Codec == nil {
-		errs = append(errs, errors.New("ledger: the codecs of Zones and Records are required"))
+		errs = append(errs, errors.New("the codecs of Zones and Records are required"))
 	}
 	return errors.Join(errs...)
 }

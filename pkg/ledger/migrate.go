@@ -47,13 +47,13 @@ func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
 func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	session, err := concurrency.NewSession(s.client, concurrency.WithTTL(l.config.lockSeconds))
 	if err != nil {
-		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
+		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
 	defer session.Close()
 	lock := concurrency.NewMutex(session, l.mem.Layout.MigrationLock())
 	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.mem.Layout.MigrationLock())
 	if err := lock.Lock(ctx); err != nil {
-		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
+		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
 	m := &migrating{Ledger: l, lock: lock}
 	_, config, err := s.readConfig(ctx)
@@ -79,7 +79,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		klog.FromContext(ctx).Info("Migrating the store", "to", step.Number, "what", step.Name)
 		if m.number, m.unread = step.Number, 0; step.Run != nil {
 			if err := step.Run(ctx, m); err != nil {
-				return fmt.Errorf("ledger: migration %d (%s): %w", step.Number, step.Name, err)
+				return fmt.Errorf("migration %d (%s): %w", step.Number, step.Name, err)
 			}
 		}
 		if err := m.noteReached(ctx, s); err != nil {
@@ -97,7 +97,7 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 			return err
 		}
 		if kv == nil {
-			return fmt.Errorf("ledger: %s is gone while the store is migrated: restore a backup", s.layout.Config())
+			return fmt.Errorf("%s is gone while the store is migrated: restore a backup", s.layout.Config())
 		}
 		config.Format = m.number
 		value, err := s.editConfig(kv, config)

@@ -35,7 +35,7 @@ const (
 )
 
 // errLockLost: the lock went to another server, which goes on.
-var errLockLost = errors.New("ledger: another server carries the migration out")
+var errLockLost = errors.New("another server carries the migration out")
 
 // migrating is what a migration works with.
 type migrating struct {

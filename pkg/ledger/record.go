@@ -115,11 +115,11 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if put == nil {
 		w.after = nil
 		if w.before == nil {
-			return commit.Outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its data in the zone: restore it from a backup, then run kubizone fsck", key)
+			return commit.Outcome{}, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its data in the zone: restore it from a backup, then run kubizone fsck", key)
 		}
 	}
 	if put != nil && expected != 0 && w.before == nil {
-		return commit.Outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+		return commit.Outcome{}, fmt.Errorf("update of %s without its present state", key)
 	}
 	w.reached = true
 	if set, index := setOf(ctx); set != nil {

@@ -217,7 +217,7 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	}
 	if w.Index < 0 || w.Index >= s.n || s.waiting[w.Index] != nil || s.left[w.Index] {
 		defer s.mu.Unlock()
-		return commit.SetAnswer{Err: fmt.Errorf("ledger: write %d of a change set of %d comes twice or not at all", w.Index, s.n)}
+		return commit.SetAnswer{Err: fmt.Errorf("write %d of a change set of %d comes twice or not at all", w.Index, s.n)}
 	}
 	s.waiting[w.Index], s.came[w.Index], s.unchanged[w.Index] = w, true, w.Same
 	if w.Before == nil && w.After != nil {

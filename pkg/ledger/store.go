@@ -46,7 +46,7 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
 	if err != nil {
-		return nil, fmt.Errorf("ledger: reading the format: %w", err)
+		return nil, fmt.Errorf("reading the format: %w", err)
 	}
 	var config stored
 	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil {
@@ -89,22 +89,22 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
 	if err != nil {
-		return nil, config, fmt.Errorf("ledger: reading the format: %w", err)
+		return nil, config, fmt.Errorf("reading the format: %w", err)
 	}
 	if len(r.Kvs) == 0 {
 		return nil, config, nil
 	}
 	if err := json.Unmarshal(r.Kvs[0].Value, &config); err != nil {
-		return nil, config, fmt.Errorf("ledger: %s does not parse (%w): this is no data of kubizone", s.layout.Config(), err)
+		return nil, config, fmt.Errorf("%s does not parse (%w): this is no data of kubizone", s.layout.Config(), err)
 	}
 	if err := config.mayRead(s.migrations); err != nil {
 		return nil, config, err
 	}
 	if config.HashAlgorithm != sethash.Algorithm {
-		return nil, config, fmt.Errorf("ledger: hash algorithm %d, this kubizone knows %d: %w; start a version that knows it", config.HashAlgorithm, sethash.Algorithm, ErrFormat)
+		return nil, config, fmt.Errorf("the store has hash algorithm %d, and this kubizone knows %d: %w; start a version that knows it", config.HashAlgorithm, sethash.Algorithm, ErrFormat)
 	}
 	if config.LeastReader == 0 && (config.Format == sealedFormat) != (len(config.Keys) > 0) {
-		return nil, config, fmt.Errorf("ledger: %s says format %d with keys of %d octets: it was changed by hand; restore a backup", s.layout.Config(), config.Format, len(config.Keys))
+		return nil, config, fmt.Errorf("%s says format %d with keys of %d octets: it was changed by hand; restore a backup", s.layout.Config(), config.Format, len(config.Keys))
 	}
 	return r.Kvs[0], config, nil
 }
@@ -117,7 +117,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	}
 	encrypts, err := sealed.Encrypts(ctx, s.transformer)
 	if err != nil {
-		return nil, false, fmt.Errorf("ledger: encrypting: %w", err)
+		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
 	if kv == nil {
 		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations, 0), HashAlgorithm: sethash.Algorithm}
@@ -154,7 +154,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 func (s *store) wrapKeys(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
 	var err error
 	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
-		return false, fmt.Errorf("ledger: encrypting the keys of the store: %w", err)
+		return false, fmt.Errorf("encrypting the keys of the store: %w", err)
 	}
 	return s.writeConfig(ctx, kv, config)
 }
@@ -168,7 +168,7 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 	}
 	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, value)).Commit()
 	if err != nil {
-		return false, fmt.Errorf("ledger: writing the format: %w", err)
+		return false, fmt.Errorf("writing the format: %w", err)
 	}
 	return r.Succeeded, nil
 }
@@ -191,12 +191,12 @@ func (s *store) editConfig(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
 func (s *store) unsealClient(ctx context.Context, config stored) (*clientv3.Client, sealed.Keys, bool, error) {
 	keys, stale, err := sealed.Unwrap(ctx, s.transformer, s.layout.Config(), config.Keys)
 	if err != nil {
-		return nil, keys, false, fmt.Errorf("ledger: %w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
+		return nil, keys, false, fmt.Errorf("%w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
 	}
 	protects := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.Config(), Labels: s.layout.LabelsAt}
 	seal, err := sealed.New(protects, keys)
 	if err != nil {
-		return nil, keys, false, fmt.Errorf("ledger: %s: %w", s.layout.Config(), errors.Join(ErrSealed, err))
+		return nil, keys, false, fmt.Errorf("the keys in %s: %w", s.layout.Config(), errors.Join(ErrSealed, err))
 	}
 	return seal.Client(s.client), keys, stale, nil
 }
@@ -212,7 +212,7 @@ func (s *store) warnReadable(ctx context.Context, keys sealed.Keys, encrypts boo
 }
 
 // errLease: expiry would take an object away behind the ledger's back.
-var errLease = errors.New("ledger: objects of kubi.zone cannot expire: write them without a TTL")
+var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")
 
 // ErrFormat is returned by Open and FollowFormat when the store was written by a newer kubizone.
 var ErrFormat = errors.New("the data was written by a newer kubizone")

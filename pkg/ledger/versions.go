@@ -19,7 +19,7 @@ func Versions(prefix string) *subrev.Mapping {
 	}
 	m, err := subrev.New(resources...)
 	if err != nil {
-		panic("ledger: " + err.Error()) // two names of resources that clash are a bug of package layout
+		panic(err) // two names of resources that clash are a bug of package layout
 	}
 	return m
 }

@@ -130,11 +130,11 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if put == nil {
 		w.after = nil
 		if w.before == nil {
-			return commit.Outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its names taken: restore it from a backup, then run kubizone fsck", key)
+			return commit.Outcome{}, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its names taken: restore it from a backup, then run kubizone fsck", key)
 		}
 	}
 	if put != nil && expected != 0 && w.before == nil {
-		return commit.Outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+		return commit.Outcome{}, fmt.Errorf("update of %s without its present state", key)
 	}
 	ask, err := l.box.ZoneAsk(ctx, mayEstablish(ctx), w.before, w.after)
 	if err != nil {

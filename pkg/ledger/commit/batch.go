@@ -627,7 +627,7 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journ
 			com.placer.PlaceZone(b.object, c)
 			data, err := com.mem.Zones.Encode(ctx, key, b.object)
 			if err != nil {
-				return nil, 0, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
+				return nil, 0, fmt.Errorf("encoding zone %s: %w", key, err)
 			}
 			then = append(then, etcd.OpPut(key, data))
 		}

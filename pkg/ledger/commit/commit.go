@@ -164,7 +164,7 @@ func (com *Committer) presentState(ctx context.Context, w *Write) (Outcome, erro
 	}
 	out := Outcome{Rev: rev, KV: kv}
 	if etcd.ModRevision(out.KV) == w.Expected {
-		return Outcome{}, fmt.Errorf("ledger: what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.Key)
+		return Outcome{}, fmt.Errorf("what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.Key)
 	}
 	return out, nil
 }

@@ -6,7 +6,6 @@ package commit
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -39,7 +38,7 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	}
 	var w law.Work
 	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
-		return fmt.Errorf("ledger: %s: %w", r.Kvs[0].Key, err)
+		return layout.Unreadable(string(r.Kvs[0].Key), err)
 	}
 	before := i.Work.Runner
 	if i.Work, i.Mod = w, r.Kvs[0].ModRevision; w.Runner != before && w.Runner != mem.ID {

@@ -89,12 +89,12 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
 			return EachPage(ctx, client, prefix, rev, f)
 		} else if err != nil {
-			return fmt.Errorf("ledger: %w", err)
+			return fmt.Errorf("reading %s: %w", prefix, err)
 		}
 		began = true
 		for _, kv := range r.Kvs {
 			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
-				return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
 		if r.Header != nil && *rev == 0 { // the last says at which revision all of them were read
@@ -110,14 +110,14 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 	for {
 		r, err := client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(*rev))
 		if err != nil {
-			return fmt.Errorf("ledger: %w", err)
+			return fmt.Errorf("reading %s: %w", prefix, err)
 		}
 		if *rev == 0 {
 			*rev = r.Header.Revision
 		}
 		for _, kv := range r.Kvs {
 			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
-				return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
 		if !r.More {

@@ -173,7 +173,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	for {
 		r, err := mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(rev))
 		if err != nil {
-			return 0, fmt.Errorf("ledger: loading the names of zones: %w", err)
+			return 0, fmt.Errorf("loading the names of zones: %w", err)
 		}
 		if rev == 0 {
 			rev = r.Header.Revision

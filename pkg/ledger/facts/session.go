@@ -603,11 +603,11 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	}
 	object := &v1alpha1.Zone{}
 	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
-		return fmt.Errorf("ledger: %s: %w", h.Key, err)
+		return fmt.Errorf("%s cannot be read: %w", h.Key, err)
 	}
 	zone, err := objects.LawZone(object)
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return err
 	}
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -803,7 +803,7 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	}
 	o := &v1alpha1.Zone{}
 	if err := mem.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
-		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+		return nil, 0, fmt.Errorf("%s cannot be read: %w", key, err)
 	}
 	return o, r.Kvs[0].ModRevision, nil
 }
@@ -817,7 +817,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	}
 	o := &v1alpha1.Record{}
 	if err := mem.Records.Decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, ErrDamaged, err)
+		return nil, 0, fmt.Errorf("%s cannot be read: %w: %w", key, ErrDamaged, err)
 	}
 	return o, kv.ModRevision, nil
 }

@@ -129,14 +129,14 @@ type check struct {
 // configuration does not open it. What is wrong in the store is in the report.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
-		return Report{}, errors.New("fsck: Client, Prefix and the codecs of Zones and Records are required")
+		return Report{}, errors.New("Client, Prefix and the codecs of Zones and Records are required")
 	}
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
 	}
 	client, err := ledger.ReadStore(ctx, config.Client, config.Prefix, config.Records.Transformer)
 	if err != nil {
-		return Report{}, fmt.Errorf("fsck: %w", err)
+		return Report{}, fmt.Errorf("checking the store: %w", err)
 	}
 	config.Client = client
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
@@ -146,7 +146,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals,
 	} {
 		if err := step(); err != nil {
-			return c.report, fmt.Errorf("fsck: %w", err)
+			return c.report, fmt.Errorf("checking the store: %w", err)
 		}
 	}
 	for i, f := range c.report.Damage.List {

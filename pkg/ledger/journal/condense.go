@@ -62,7 +62,7 @@ func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (
 	}
 	c, mod = &Condensed{}, r.Kvs[0].ModRevision
 	if err := layout.Decode(r.Kvs[0].Value, c); err != nil {
-		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+		return nil, 0, layout.Unreadable(key, err)
 	}
 	return c, mod, nil
 }
@@ -77,11 +77,11 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 			return step, err
 		}
 		if len(r.Kvs) == 0 {
-			return step, fmt.Errorf("ledger: %s: a part is missing", key)
+			return step, fmt.Errorf("a part of what is condensed is missing at %s: run kubizone fsck, which says what is damaged", key)
 		}
 		var part content.Step
 		if err := layout.Decode(r.Kvs[0].Value, &part); err != nil {
-			return step, fmt.Errorf("ledger: %s: %w", key, err)
+			return step, layout.Unreadable(key, err)
 		}
 		step.Removed, step.Added, step.TTLs = append(step.Removed, part.Removed...), append(step.Added, part.Added...), append(step.TTLs, part.TTLs...)
 	}
@@ -129,7 +129,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	}
 	step := content.Condense(append(steps, more...))
 	if state, err := before.Update(step.Elements()); err != nil || state != step.State {
-		return 0, fmt.Errorf("ledger: zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial, err)
+		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial, err)
 	}
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
@@ -164,7 +164,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)
+		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)
 	}
 	key := jr.Layout.Key(law.HoldingKey(z.Status.View, fqdn))
 	r, err := jr.Client.Get(ctx, key)

@@ -213,7 +213,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.Made.Read(string(kv.Key), kv.Value)
 		if err != nil {
-			return false, false, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			return false, false, layout.Unreadable(string(kv.Key), err)
 		}
 		n := len(tx.Steps)
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
@@ -343,7 +343,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	}
 	switch after := n - c.Step.N; {
 	case c.Step.N > n:
-		return before, nil, fmt.Errorf("ledger: zone %s has changed too much to read the steps from serial %d to step %d, and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
+		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
 	case after > uint64(len(steps)):
 		return before, nil, err
 	default:
@@ -382,7 +382,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		for _, kv := range slices.Backward(r.Kvs) {
 			tx, err := jr.Made.Read(string(kv.Key), kv.Value)
 			if err != nil {
-				return before, nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				return before, nil, layout.Unreadable(string(kv.Key), err)
 			}
 			for _, step := range slices.Backward(tx.Steps) {
 				switch {

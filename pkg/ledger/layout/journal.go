@@ -34,7 +34,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 		j.buf.WriteByte(',')
 	}
 	if err := j.encoder.Encode(step); err != nil {
-		panic(fmt.Sprintf("ledger: %T: %v", step, err))
+		panic(fmt.Sprintf("encoding %T: %v", step, err))
 	}
 	j.buf.Truncate(j.buf.Len() - 1) // the end of the line
 	if octets = j.buf.Len() - before; octets > most {

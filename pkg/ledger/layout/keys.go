@@ -139,7 +139,7 @@ func (k Keys) Key(f law.Key) string {
 	case law.KindRoster:
 		return k.Room("members") + f.Zone + "/"
 	}
-	panic(fmt.Sprintf("ledger: no key for kind %d", f.Kind)) // a new kind without a key is a bug of this package
+	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a new kind without a key is a bug of this package
 }
 
 // IsRange reports whether a fact is about everything under its key.
@@ -257,7 +257,7 @@ func (k Keys) ParseWaiting(key string) (name.Name, error) {
 	for range 3 { // resource, namespace and object
 		i := strings.LastIndexByte(rest, '/')
 		if !ok || i < 0 {
-			return name.Name{}, fmt.Errorf("ledger: %q is no waiting key", key)
+			return name.Name{}, fmt.Errorf("%q is no waiting key", key)
 		}
 		rest = rest[:i]
 	}
@@ -296,12 +296,12 @@ func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, o
 	zone, rest, _ = strings.Cut(rest, "/")
 	j := strings.LastIndexByte(rest, '/')
 	if j < 0 {
-		return "", owner, "", "", fmt.Errorf("ledger: %q is no member key", key)
+		return "", owner, "", "", fmt.Errorf("%q is no member key", key)
 	}
 	rest, object = rest[:j], rest[j+1:]
 	i := strings.LastIndexByte(rest, '/')
 	if i < 0 {
-		return "", owner, "", "", fmt.Errorf("ledger: %q is no member key", key)
+		return "", owner, "", "", fmt.Errorf("%q is no member key", key)
 	}
 	rest, namespace = rest[:i], rest[i+1:]
 	owner, err = name.RelFromKey(rest)
@@ -313,7 +313,7 @@ func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err erro
 	rest, _ := strings.CutPrefix(key, k.Room(room))
 	view, rest, ok := strings.Cut(rest, "/")
 	if !ok {
-		return "", name.Name{}, fmt.Errorf("ledger: %q is no key of %s/", key, room)
+		return "", name.Name{}, fmt.Errorf("%q is no key of %s/", key, room)
 	}
 	if view == defaultView {
 		view = ""

@@ -19,7 +19,7 @@ func Encode(v any) []byte {
 		b, err = withUnknown(b, v)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("ledger: %T: %v", v, err))
+		panic(fmt.Sprintf("encoding %T: %v", v, err))
 	}
 	return b
 }
@@ -68,7 +68,7 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 	case law.KindLastSerial, law.KindFloor:
 		v = &law.LastSerial{}
 	default:
-		return nil, fmt.Errorf("ledger: kind %d is not stored", k.Kind)
+		return nil, fmt.Errorf("a fact of kind %d is not stored", k.Kind)
 	}
 	return v, Decode(data, v)
 }
@@ -89,5 +89,5 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 
 // Unreadable: a key of the ledger's own does not parse.
 func Unreadable(key string, err error) error {
-	return fmt.Errorf("ledger: %s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
+	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
 }

@@ -142,7 +142,7 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 		}
 		o := &v1alpha1.Delegation{}
 		if err := box.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
-			return fmt.Errorf("ledger: %s: %w", key, err)
+			return fmt.Errorf("%s cannot be read: %w", key, err)
 		}
 		ask, err := box.DelegationAsk(o, o)
 		if err != nil {
@@ -185,14 +185,14 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
 			if err := box.mem.Zones.Decode(ctx, key, data, mod, o); err != nil {
-				return fmt.Errorf("ledger: %s: %w", key, err)
+				return fmt.Errorf("%s cannot be read: %w", key, err)
 			}
 			if o.Status.FQDN != "" {
 				return nil
 			}
 			spec, err := objects.ZoneSpec(o)
 			if err != nil {
-				return fmt.Errorf("ledger: %s: %w", key, err)
+				return fmt.Errorf("%s cannot be read: %w", key, err)
 			}
 			if spec.Waiting().For(&scan) {
 				found(candidate{letter: layout.WaitingZone, namespace: namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})

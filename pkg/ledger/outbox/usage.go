@@ -123,7 +123,7 @@ func (box *Outbox) countUsage(ctx context.Context, uid, namespace, name string) 
 	}
 	o := &v1alpha1.Delegation{}
 	if err := box.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
-		return fmt.Errorf("ledger: %s: %w", key, err)
+		return fmt.Errorf("%s cannot be read: %w", key, err)
 	}
 	if in := o.Status.ZoneRef; in == nil || string(in.UID) != uid {
 		return nil

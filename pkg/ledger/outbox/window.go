@@ -166,7 +166,7 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 				}
 				var m law.Member
 				if err := layout.Decode(kv.Value, &m); err != nil {
-					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+					return layout.Unreadable(string(kv.Key), err)
 				}
 				c.uid, c.created, c.left = m.UID, m.Created, m.Admission
 				if len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone {
@@ -175,11 +175,11 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {
-					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+					return layout.Unreadable(string(kv.Key), err)
 				}
 				var ok bool
 				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
-					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
+					return fmt.Errorf("%q is no waiting key", kv.Key)
 				}
 				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
 					continue

@@ -53,7 +53,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	op := clientv3.OpGet(key, opts...)
 	end := string(op.RangeBytes())
 	if k.seal.coversKey(key) || key <= k.seal.layout.Prefix && end > k.seal.layout.Prefix {
-		return nil, errors.New("sealed: no streams; read page by page")
+		return nil, errors.New("a sealed store is not read as a stream: read page by page")
 	}
 	return k.KV.GetStream(ctx, key, opts...)
 }
@@ -169,7 +169,7 @@ func (s *Seal) sealCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		c := out[i].GetCompare()
 		key := string(c.Key)
 		if c.Target == etcdserverpb.Compare_VALUE && s.coversKey(key) {
-			return nil, fmt.Errorf("sealed: %q: its value cannot be compared: the same one looks different each time it is written", key)
+			return nil, fmt.Errorf("the sealed value of %q cannot be compared: the same one looks different each time it is written", key)
 		}
 		from, end, err := s.sealRange(key, string(c.RangeEnd))
 		if err != nil {
@@ -215,7 +215,7 @@ func (s *Seal) openRange(r *etcdserverpb.RangeResponse, op clientv3.Op) error {
 	if s.names != nil && op.IsSortSet() {
 		for _, kv := range r.Kvs {
 			if _, _, _, inside := s.splitKey(string(kv.Key)); inside {
-				return fmt.Errorf("sealed: %q: names cannot be sorted by etcd", op.KeyBytes())
+				return fmt.Errorf("etcd cannot sort the sealed names at %q", op.KeyBytes())
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func (s *Seal) openKV(kv *mvccpb.KeyValue) error {
 		return nil
 	}
 	if kv.Value, err = s.openValue(stored, kv.Value); err != nil {
-		return fmt.Errorf("sealed: the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; restore a backup", key, err)
+		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; restore a backup", key, err)
 	}
 	return nil
 }

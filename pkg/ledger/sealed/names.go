@@ -37,11 +37,11 @@ func New(layout Layout, keys Keys) (*Seal, error) {
 	s := &Seal{layout: layout}
 	var err error
 	if s.values, err = chacha20poly1305.NewX(keys.Values); err != nil {
-		return nil, fmt.Errorf("sealed: the key of values: %w", err)
+		return nil, fmt.Errorf("the key of values: %w", err)
 	}
 	if len(keys.Names) > 0 {
 		if s.names, err = subtle.NewAESSIV(keys.Names); err != nil {
-			return nil, fmt.Errorf("sealed: the key of names: %w", err)
+			return nil, fmt.Errorf("the key of names: %w", err)
 		}
 	}
 	return s, nil
@@ -92,11 +92,11 @@ func (s *Seal) sealKey(key string) (string, error) {
 	for labels != "" {
 		label, rest, ended := strings.Cut(labels, ".")
 		if !ended || label == "" {
-			return "", fmt.Errorf("sealed: %q: a label is empty or not ended by a dot", key)
+			return "", fmt.Errorf("%q: a label is empty or not ended by a dot", key)
 		}
 		sealed, err := s.names.EncryptDeterministically([]byte(label), associated)
 		if err != nil {
-			return "", fmt.Errorf("sealed: %q: %w", key, err)
+			return "", fmt.Errorf("%q: %w", key, err)
 		}
 		out = append(text.AppendEncode(out, sealed), '.')
 		associated = append(append(associated, label...), '.')
@@ -123,7 +123,7 @@ func (s *Seal) openKey(stored string) (string, error) {
 			label, err = s.names.DecryptDeterministically(raw, out[len(s.layout.Prefix):])
 		}
 		if err != nil {
-			return "", fmt.Errorf("sealed: the key %q in etcd was not made with the keys of this store: %w", stored, err)
+			return "", fmt.Errorf("the key %q in etcd was not made with the keys of this store: %w", stored, err)
 		}
 		out = append(append(out, label...), '.')
 		labels = rest

@@ -36,7 +36,7 @@ func (s *Seal) sealRange(from, end string) (string, string, error) {
 			return sealedBefore + "\x00", sealed + "\x00", err
 		}
 		if !s.isWhole(from) || !strings.HasPrefix(read, from) {
-			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range that ends behind a key begins with ended labels of that key", from, end)
+			return "", "", fmt.Errorf("the range from %q to %q: among names a range that ends behind a key begins with ended labels of that key", from, end)
 		}
 		sealedFrom, err := s.sealKey(from)
 		if err != nil {
@@ -49,7 +49,7 @@ func (s *Seal) sealRange(from, end string) (string, string, error) {
 	prefix := end[:last] + string([]byte{end[last] - 1})
 	if endInside {
 		if !s.isWhole(prefix) || !strings.HasPrefix(from, prefix) {
-			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range is everything that begins with ended labels, or what follows a key there", from, end)
+			return "", "", fmt.Errorf("the range from %q to %q: among names a range is everything that begins with ended labels, or what follows a key there", from, end)
 		}
 		sealed, err := s.sealKey(prefix)
 		if err != nil {
@@ -63,7 +63,7 @@ func (s *Seal) sealRange(from, end string) (string, string, error) {
 	}
 	key, follows := strings.CutSuffix(from, "\x00")
 	if !follows {
-		return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range begins with its prefix, or behind a key", from, end)
+		return "", "", fmt.Errorf("the range from %q to %q: among names a range begins with its prefix, or behind a key", from, end)
 	}
 	sealed, err := s.sealKey(key)
 	return sealed + "\x00", end, err

@@ -170,7 +170,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 				return nil, err
 			}
 			if k.readsInside(*op) {
-				return nil, fmt.Errorf("subrev: %s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
+				return nil, fmt.Errorf("%s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
 			}
 			if op.Rev() > 0 {
 				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would be now
@@ -268,7 +268,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		switch c.Target {
 		case etcdserverpb.Compare_VALUE:
 			if touched, _ := m.resourcesIn(span{string(c.Key), string(c.RangeEnd)}); len(touched) > 0 {
-				return nil, fmt.Errorf("subrev: %s: the value of an object is not compared, since it may have an octet; compare its version", c.Key)
+				return nil, fmt.Errorf("%s: the value of an object is not compared, since it may have an octet; compare its version", c.Key)
 			}
 			continue
 		case etcdserverpb.Compare_MOD:
@@ -283,10 +283,10 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // absent: its version is 0, and the one after that 1
 			revision = 1
 		case revision == 0 && version != 0: // divided it would be the one of what is absent
-			return nil, fmt.Errorf("subrev: %s is compared with %d, which is the version of no write", c.Key, version)
+			return nil, fmt.Errorf("%s is compared with %d, which is the version of no write", c.Key, version)
 		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER && (version == 0 || sub == Last):
 		default:
-			return nil, fmt.Errorf("subrev: %s: no order against version %d, which is inside a revision; compare < its revision's last version + 1, or > its last version", c.Key, version)
+			return nil, fmt.Errorf("%s has no order against version %d, which is inside a revision; compare < its revision's last version + 1, or > its last version", c.Key, version)
 		}
 		if c.Target == etcdserverpb.Compare_MOD {
 			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: revision}

@@ -65,11 +65,11 @@ type Mapping struct {
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
-			return nil, fmt.Errorf("subrev: resource %q: a prefix ends in /", r)
+			return nil, fmt.Errorf("the resource %q does not end in /, as a prefix does", r)
 		}
 		for j, other := range resources {
 			if i != j && strings.HasPrefix(r, other) {
-				return nil, fmt.Errorf("subrev: resource %q lies in %q: an object belongs to one resource", r, other)
+				return nil, fmt.Errorf("resource %q lies in %q: an object belongs to one resource", r, other)
 			}
 		}
 	}
@@ -159,4 +159,4 @@ func mapHeader(h *etcdserverpb.ResponseHeader) {
 	}
 }
 
-var errFilter = errors.New("subrev: objects, and streams, are not read by modification or creation revision; read the range and compare the versions")
+var errFilter = errors.New("objects, and streams, are not read by modification or creation revision; read the range and compare the versions")

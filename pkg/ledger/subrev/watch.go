@@ -54,14 +54,14 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	touched, in := v.m.resourcesIn(v.asked)
 	if v.objects = len(touched) > 0; v.objects {
 		if op.IsFilterDelete() || op.IsFilterPut() {
-			return refusedWatch(out, errors.New("subrev: a watch of objects has no filter, since a deletion is numbered by the writes that follow it"))
+			return refusedWatch(out, errors.New("a watch of objects has no filter, since a deletion is numbered by the writes that follow it"))
 		}
 		for _, r := range touched {
 			if resource := v.m.resources[r]; in && !v.asked.covers(resource) {
 				v.narrow = true
 				key, opts = resource, append(opts, clientv3.WithPrefix())
 			} else if !v.asked.covers(resource) {
-				return refusedWatch(out, errors.New("subrev: a watch is of whole resources, of a part of one, or of none"))
+				return refusedWatch(out, errors.New("a watch is of whole resources, of a part of one, or of none"))
 			}
 		}
 	}

@@ -23,7 +23,7 @@ import (
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
-		return nil, fmt.Errorf("subrev: %s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
+		return nil, fmt.Errorf("%s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
 	}
 	revision, _ := Split(op.Rev())
 	writes, err := k.readWrites(ctx, k.m.resources[touched[0]], op.Rev())
