@@ -40,7 +40,7 @@ run: build ## start everything in one process with the examples and the root zon
 
 .PHONY: test
 test: peers ## vet and the tests of PKG, those first that take the longest (else one of them runs alone at the end), without the race detector, test-idle, test-broken and soak
-	hack/build-gitops.sh && hack/build-helm.sh && \
+	hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && \
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
@@ -148,6 +148,14 @@ peers: ## install what the tests talk to: BIND, Knot, NSD, PowerDNS, a C compile
 kubectl: ## build the kubectl that the tests drive (once) and print its path
 	@echo $$(hack/build-kube.sh kubectl)/kubectl
 
+# What release-dry-run builds is said by variables of hack/build-release.sh: make release-dry-run PLATFORMS=linux/amd64
+export VERSION PLATFORMS IMAGE
+.PHONY: release-dry-run
+release-dry-run: ## build all of a release into dist/ and judge it, without publishing (half an hour)
+	rm -rf dist
+	hack/build-release.sh dist
+	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -v -run 'TestRelease$$' ./test/release -dist "$$PWD/dist"
+
 .PHONY: clean
-clean: ## remove what build and run leave here
-	rm -rf bin .kubizone
+clean: ## remove what build, run and release-dry-run leave here
+	rm -rf bin dist .kubizone

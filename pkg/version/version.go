@@ -9,7 +9,7 @@ import (
 )
 
 // number is that of the release which this tree becomes, with -dev. The linker sets the number of the tag in a release
-// (hack/package-release.sh refuses one that differs from this tree's).
+// (hack/build-release.sh refuses one that differs from this tree's).
 var number = "0.5.0-dev"
 
 // Number is a Semantic Version, without the "v" of tags. It is Kubizone's, not Kubernetes'.

@@ -140,7 +140,7 @@ func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) 
 	}
 	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl}
 	if rig.Long() {
-		if programs["helm"], err = rig.Helm(); err != nil {
+		if programs["helm"], err = rig.Tool("helm"); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ const chart = "../../charts/kubizone"
 // helm runs the program with caches of its own and returns what it prints; what it says beside that is in the error.
 func helm(t *testing.T, environment []string, arguments ...string) (string, error) {
 	t.Helper()
-	program, err := rig.Helm()
+	program, err := rig.Tool("helm")
 	rig.SkipMissing(t, err)
 	home := t.TempDir()
 	command := exec.CommandContext(t.Context(), program, arguments...)

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deploy tests what is installed: the chart charts/kubizone, as helm renders and installs it, the manifests of
-// artifacts/deploy, as kubectl renders and applies them, both in a real kube-apiserver, and the image of artifacts/image.
+// artifacts/deploy, as kubectl renders and applies them, both in a real kube-apiserver, and that the program needs no
+// file of an image.
 //
 // It promises:
 //

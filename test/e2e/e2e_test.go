@@ -63,7 +63,7 @@ func needPrograms(t *testing.T) {
 	binaries.argohealth, err = rig.GitOpsProgram("argohealth")
 	rig.SkipMissing(t, err)
 	if rig.Long() {
-		binaries.helm, err = rig.Helm()
+		binaries.helm, err = rig.Tool("helm")
 		rig.SkipMissing(t, err)
 	}
 	for _, peer := range []string{"dig", "named", "named-compilezone"} {

@@ -235,6 +235,10 @@ var table = []row{
 		why: "main names the sub-command and nothing else: package main can be neither imported nor tested",
 	},
 	{
+		pkg: "hack/sbom", may: []string{}, avoid: []string{etcd, miekg},
+		why: "it reads programs, and is part of none",
+	},
+	{
 		pkg: "test/rig", avoid: impure,
 		why: "a test that needs only DNS servers links neither Kubernetes' clients nor etcd: test/rig/kuberig does",
 	},

@@ -15,7 +15,7 @@ import (
 var cachedKube = sync.OnceValue(func() string { return cached("hack/build-kube.sh") })
 
 // cached is what a script of the repository says that it has built before, or empty.
-func cached(script string) string {
+func cached(script string, arguments ...string) string {
 	// A test runs in the directory of its package. The source paths in the binary are no help: they are trimmed.
 	root, err := os.Getwd()
 	if err != nil {
@@ -30,7 +30,7 @@ func cached(script string) string {
 		}
 		root = filepath.Dir(root)
 	}
-	out, err := exec.Command(filepath.Join(root, script), "--cached").Output()
+	out, err := exec.Command(filepath.Join(root, script), append(arguments, "--cached")...).Output()
 	if err != nil {
 		return ""
 	}
@@ -46,12 +46,12 @@ func GitOpsProgram(program string) (string, error) {
 	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
 }
 
-// Helm is the path of helm, as hack/build-helm.sh left it in its cache; else a *Missing.
-func Helm() (string, error) {
-	if path := cached("hack/build-helm.sh"); path != "" {
+// Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a *Missing.
+func Tool(program string) (string, error) {
+	if path := cached("hack/build-tool.sh", program); path != "" {
 		return path, nil
 	}
-	return "", &Missing{Program: "helm", Install: "hack/build-helm.sh"}
+	return "", &Missing{Program: program, Install: "hack/build-tool.sh " + program}
 }
 
 // KubeProgram is the path of one of Kubernetes' own programs (kubectl, kube-apiserver, kube-controller-manager) in

@@ -9,7 +9,7 @@ into artifacts/deploy/NAME (hack/update-deploy.sh): a comment with "#" is for re
 {{- define "kubizone.image" -}}
 {{- $image := .Values.image -}}
 {{- if not $image.repository -}}
-{{- fail "image.repository is empty: build the image (artifacts/image/Containerfile), push it, and give --set image.repository=REGISTRY/kubizone" -}}
+{{- fail "image.repository is empty: take the chart of a release, or build and push an image (docs/install.md) and give --set image.repository=REGISTRY/kubizone" -}}
 {{- end -}}
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}

@@ -1,0 +1,35 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"debug/elf"
+	"testing"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// There is no loader in the image and no library.
+func TestBinary_isStatic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the binary")
+	}
+	binary, err := rig.Kubizone(t.Context(), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {
+			t.Errorf("the binary has %v", part.Type)
+		}
+	}
+	if libraries, _ := file.ImportedLibraries(); len(libraries) > 0 {
+		t.Errorf("the binary needs %q", libraries)
+	}
+}

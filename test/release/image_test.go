@@ -1,0 +1,181 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// descriptor and what follows are the OCI image specification's own words.
+type descriptor struct {
+	MediaType string
+	Digest    string
+	Size      int
+	Platform  struct{ OS, Architecture string }
+}
+
+type index struct{ Manifests []descriptor }
+
+type manifest struct {
+	Config descriptor
+	Layers []descriptor
+}
+
+type config struct {
+	OS, Architecture string
+	Config           struct {
+		User       string
+		Entrypoint []string
+		Labels     map[string]string
+	}
+	RootFS struct {
+		DiffIDs []string `json:"diff_ids"`
+	}
+}
+
+// readBlob is what a descriptor of the layout stands for.
+func readBlob(t *testing.T, dist string, d descriptor, mediaType string) []byte {
+	t.Helper()
+	content := readFile(t, dist, "image", "blobs", strings.Replace(d.Digest, ":", "/", 1))
+	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(content)); sum != d.Digest || len(content) != d.Size || d.MediaType != "application/vnd.oci.image."+mediaType {
+		t.Fatalf("a blob of %d octets with digest %s, described as %+v", len(content), sum, d)
+	}
+	return content
+}
+
+// decodeBlob reads one that is JSON.
+func decodeBlob[T any](t *testing.T, dist string, d descriptor, mediaType string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal(readBlob(t, dist, d, mediaType), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// R2
+func judgeImage(t *testing.T, dist string) {
+	if layout := string(readFile(t, dist, "image", "oci-layout")); !strings.Contains(layout, `"imageLayoutVersion": "1.0.0"`) {
+		t.Errorf("oci-layout: %s", layout)
+	}
+	var top index
+	if err := json.Unmarshal(readFile(t, dist, "image", "index.json"), &top); err != nil || len(top.Manifests) != 1 {
+		t.Fatalf("index.json has %d images: %v", len(top.Manifests), err)
+	}
+	if name := strings.TrimSpace(string(readFile(t, dist, "image.txt"))); !strings.HasSuffix(name, ":"+tag+"@"+top.Manifests[0].Digest) {
+		t.Errorf("the image is called %s, and is %s", name, top.Manifests[0].Digest)
+	}
+	var platforms []string
+	for _, one := range decodeBlob[index](t, dist, top.Manifests[0], "index.v1+json").Manifests {
+		platform := one.Platform.OS + "-" + one.Platform.Architecture
+		platforms = append(platforms, platform)
+		judgePlatform(t, dist, platform, decodeBlob[manifest](t, dist, one, "manifest.v1+json"))
+	}
+	built, err := filepath.Glob(filepath.Join(dist, "programs", "linux-*"))
+	for i := range built {
+		built[i] = filepath.Base(built[i])
+	}
+	if err != nil || len(built) == 0 || !slices.Equal(platforms, built) {
+		t.Errorf("the image is for %q, the programs for %q", platforms, built)
+	}
+	tarred := unpack(t, bytes.NewReader(readFile(t, dist, "kubizone-"+tag+"-image.tar")))
+	if err := filepath.WalkDir(filepath.Join(dist, "image"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(filepath.Join(dist, "image"), path)
+		if !bytes.Equal(tarred[name].content, readFile(t, path)) {
+			t.Errorf("the packed layout has another %s", name)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func judgePlatform(t *testing.T, dist, platform string, m manifest) {
+	c := decodeBlob[config](t, dist, m.Config, "config.v1+json")
+	if c.OS+"-"+c.Architecture != platform || c.Config.User != "65532:65532" || !slices.Equal(c.Config.Entrypoint, []string{"/kubizone"}) ||
+		c.Config.Labels["org.opencontainers.image.version"] != tag {
+		t.Errorf("%s: configuration %+v", platform, c)
+	}
+	if len(m.Layers) != 1 || len(c.RootFS.DiffIDs) != 1 {
+		t.Fatalf("%s: %d layers, %d of them in the configuration", platform, len(m.Layers), len(c.RootFS.DiffIDs))
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(readBlob(t, dist, m.Layers[0], "layer.v1.tar+gzip")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(layer)); sum != c.RootFS.DiffIDs[0] {
+		t.Errorf("%s: the layer is %s, not %s", platform, sum, c.RootFS.DiffIDs[0])
+	}
+	files := unpack(t, bytes.NewReader(layer))
+	for name, file := range files {
+		if h := file.header; h.Uid != 0 || h.Gid != 0 || h.Mode&^0o755 != 0 {
+			t.Errorf("%s: %s of %d:%d has mode %o: another user than root can change it", platform, name, h.Uid, h.Gid, h.Mode)
+		}
+		if name != "kubizone" && name != "LICENSE" && !strings.HasPrefix(name, "licenses/") {
+			t.Errorf("%s: the image has %s", platform, name)
+		}
+	}
+	program := files["kubizone"]
+	if !bytes.Equal(program.content, readFile(t, dist, "programs", platform, "kubizone")) {
+		t.Errorf("%s: the program of the image is another than that of the archive", platform)
+	}
+	judgeStatic(t, platform, program.content)
+	if platform == "linux-"+runtime.GOARCH {
+		runAlone(t, program.content)
+	}
+}
+
+// judgeStatic finds what a program wants of a system: there is no loader in the image, and no library.
+func judgeStatic(t *testing.T, platform string, program []byte) {
+	file, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {
+			t.Errorf("%s: the program has %v", platform, part.Type)
+		}
+	}
+	if machine := map[string]elf.Machine{"linux-amd64": elf.EM_X86_64, "linux-arm64": elf.EM_AARCH64}[platform]; file.Machine != machine {
+		t.Errorf("%s: the program is for %v", platform, file.Machine)
+	}
+}
+
+// runAlone runs the program as the image's user, in a file system that has nothing else.
+func runAlone(t *testing.T, program []byte) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "kubizone"), program, 0o755); err != nil { //nolint:gosec // as in the image
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(root, "kubizone"), "version")
+	if os.Getuid() == 0 {
+		command.Path, command.Dir = "/kubizone", "/"
+		command.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+	}
+	command.Env = []string{}
+	out, err := command.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "kubizone "+tag+" ") {
+		t.Errorf("kubizone version: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,96 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// R6: image and chart arrive in a registry; what is signed and released are those, and the files with their checksums.
+// cosign and gh, which ask servers of others, are programs here that write down how they were called.
+func judgePublication(t *testing.T, dist string) {
+	crane, err := rig.Tool("crane")
+	rig.SkipMissing(t, err)
+	address := startRegistry(t, crane)
+
+	bin, called := t.TempDir(), filepath.Join(t.TempDir(), "called")
+	for _, program := range []string{"cosign", "gh"} {
+		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\necho "+program+" \"$@\" >>"+called+"\n"), 0o755); err != nil { //nolint:gosec // it is executed
+			t.Fatal(err)
+		}
+	}
+	name := filepath.Join(dist, "image.txt")
+	digest := strings.TrimSpace(string(readFile(t, name)))
+	digest = digest[strings.Index(digest, "@")+1:]
+	if err := os.WriteFile(name, []byte(address+"/acme/kubizone:"+tag+"@"+digest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	publish := exec.CommandContext(t.Context(), "../../hack/publish-release.sh", dist)
+	publish.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "COSIGN_KEY=its.key")
+	if out, err := publish.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	resolve := func(reference string) string {
+		out, err := exec.CommandContext(t.Context(), crane, "digest", address+reference).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", reference, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := resolve("/acme/kubizone:" + tag); got != digest {
+		t.Errorf("the image was pushed as %s, the manifests name %s", got, digest)
+	}
+	chart := resolve("/acme/charts/kubizone:" + tag[1:])
+	want := []string{
+		"cosign sign --yes --recursive --key its.key " + address + "/acme/kubizone@" + digest,
+		"cosign sign --yes --key its.key " + address + "/acme/charts/kubizone@" + chart,
+		"cosign sign-blob --yes --key its.key --bundle " + dist + "/SHA256SUMS.sigstore.json " + dist + "/SHA256SUMS",
+		"gh release create " + tag + " --verify-tag --title " + tag + " --notes-file " + dist + "/notes.md",
+	}
+	got := strings.Split(strings.TrimSpace(string(readFile(t, called))), "\n")
+	if len(got) != len(want) {
+		t.Fatalf("called:\n%s", strings.Join(got, "\n"))
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("called %s\nwant   %s", got[i], want[i])
+		}
+	}
+	for _, line := range strings.Split(string(readFile(t, dist, "SHA256SUMS")), "\n") {
+		if _, file, ok := strings.Cut(line, "  "); ok && !strings.Contains(got[3], dist+"/"+file) {
+			t.Errorf("%s is not in the release: %s", file, got[3])
+		}
+	}
+}
+
+// startRegistry is the address of a registry that ends with the test.
+func startRegistry(t *testing.T, crane string) string {
+	t.Helper()
+	registry := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")
+	said, err := registry.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := registry.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(said)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, lines) //nolint:errcheck // until the registry ends, with the context of the test
+	t.Cleanup(func() { _ = registry.Wait() })
+	port := first[strings.LastIndex(first, " ")+1:]
+	return "127.0.0.1:" + strings.TrimSpace(port)
+}
