@@ -157,7 +157,7 @@ func newWatched(t *testing.T, budgets *budget.Options, change ...func(*Server)) 
 	for _, f := range change {
 		f(server)
 	}
-	if err := server.assemble(registry, config, options, assembly{zones: cfg.Zones}); err != nil {
+	if err := server.assemble(registry, config, options, storageOptions{zones: cfg.Zones}); err != nil {
 		t.Fatal(err)
 	}
 	w.server = server

@@ -110,7 +110,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	namespaces := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.classes.namespaces, s.namespacesSynced = namespaces.Lister(), namespaces.Informer().HasSynced
-	return s, s.assemble(registry, config, etcd, assembly{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
+	return s, s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
 }
 
 // applyServing is where, how long and how many: nothing yet of who.

@@ -24,6 +24,6 @@
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know
 // where etcd runs: pkg/etcd/embed may be told to start one.
 //
-// Read server.go first, then storage.go; standalone.go and delegated.go are the two doors, feed.go
-// and frozen.go keep the views.
+// Read server.go first, then storage.go; standalone.go and delegated.go are the two doors, views.go answers out of the
+// views that pkg/zoneview/feed keeps.
 package apiserver

@@ -95,11 +95,11 @@ var serverMetrics = []metric{
 		}
 		return 0, true
 	}),
-	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { return m.server.feed.failedProofs() }),
+	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { _, failed := m.server.feed.Counts(); return failed }),
 	gauge("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(m *Metrics) (float64, bool) {
 		return float64(m.server.ledger.HeldZones()), true
 	}),
-	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { return float64(m.server.feed.frozenZones()), true }),
+	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.server.feed.Counts(); return float64(frozen), true }),
 }
 
 // DescribeWithStability implements metrics.StableCollector.
@@ -157,12 +157,6 @@ func (m *Metrics) measureRooms(ctx context.Context) error {
 		case <-time.After(measureEvery):
 		}
 	}
-}
-
-func (f *feed) failedProofs() int64 {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.proofsFailed
 }
 
 // counting counts what becomes of the writes of one resource.

@@ -50,6 +50,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
 // Prefix of every key in etcd. It is in every stored object's key, so it never changes.
@@ -90,7 +91,7 @@ type Server struct {
 	}
 	keeper    *maintenance.Keeper
 	registry  metrics.KubeRegistry
-	feed      *feed
+	feed      *fromjournal.Source
 	metrics   *Metrics
 	classes   *classes
 	budgets   *budget.Budgets // nil: there are none
@@ -127,7 +128,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.assemble(registry, config, etcd, assembly{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
+	if err := s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -187,18 +188,18 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	return s, nil
 }
 
-// assembly is what storage and views are told.
-type assembly struct {
+// storageOptions is what storage and views are told.
+type storageOptions struct {
 	zones                *zoneview.Set
 	inlineSecrets, plain bool
 }
 
 // assemble puts storage and views behind a door that config describes.
-func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of assembly) (err error) {
-	s.feed = newFeed(s.ledger, of.zones)
+func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of storageOptions) (err error) {
+	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s, of.zones)
 	config.AddReadyzChecks(
-		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }),
+		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
@@ -288,7 +289,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 }
 
 // install makes the storage of the group and serves it.
-func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of assembly, items http.Handler) error {
+func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
 	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "records", s.ledger.PreviewRecord)})
 	if err != nil {
 		return err
@@ -322,7 +323,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Admits:        s.classes.admits,
 		FirstClass:    s.classes.first,
 		Withdrawing:   s.classes.withdrawing,
-		Views:         views{of.zones, s.feed.frozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
+		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources: &sources{
 			client: s.ledger.Client(),
@@ -374,7 +375,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.run, "classes": s.classes.run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.Run, "classes": s.classes.run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
@@ -415,7 +416,10 @@ func (s *Server) cascade(ctx context.Context) error {
 }
 
 // WaitForViews returns when every zone in the store is in the Set and proven by its hash.
-func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.wait(ctx) }
+func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.Wait(ctx) }
+
+// Frozen are the zones that cannot be proven at this moment.
+func (s *Server) Frozen() []cache.ObjectName { return s.feed.Frozen() }
 
 // WaitForAPI returns when /readyz says ok.
 func (s *Server) WaitForAPI(ctx context.Context) error {

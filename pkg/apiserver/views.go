@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -67,6 +68,16 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
+// unproven is what a reader of a frozen zone is told, as Kubernetes says that a stored object cannot be read. The
+// reason is for the log: it may name Records of others (S1.7).
+func unproven(zone *v1alpha1.Zone) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
+		Message: fmt.Sprintf("zone %s is frozen: what is stored of it is not what its hash says, so it is not handed out. The server's log and kubizone fsck say what is damaged", zone.Status.FQDN),
+		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "zones", Name: zone.Name, UID: zone.UID},
+	}}
+}
+
 // At undoes the steps since.
 func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.set.ByUID(string(object.UID))
@@ -80,12 +91,7 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	if err != nil {
 		return nil, err
 	}
-	for i := len(steps) - 1; i >= 0; i-- {
-		if snapshot, err = snapshot.Undo(steps[i]); err != nil {
-			return nil, err
-		}
-	}
-	return snapshot, nil
+	return snapshot.UndoAll(steps)
 }
 
 // Oldest is out of the Set or the stored journal, the one that reaches further back: a server that was started lately

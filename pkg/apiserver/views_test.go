@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,22 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 			return
 		case <-time.After(time.Millisecond):
 		}
+	}
+}
+
+// F30: of a frozen zone what was proven is answered, and a reader of what is not proven is told so.
+func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
+	set := zoneview.NewSet(zoneview.Config{})
+	v := views{set, func(string) error { return zoneview.ErrMisfit }, nil, nil, nil}
+	if _, err := v.Snapshot(t.Context(), object(1)); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
+		t.Errorf("a zone that was never proven is answered with %v", err)
+	}
+	apply(t, set, steps(t, 2))
+	if snapshot, err := v.Snapshot(t.Context(), object(3)); err != nil || snapshot.N() != 3 {
+		t.Errorf("what was proven is not answered: %v, %v", snapshot, err)
+	}
+	if _, err := v.Snapshot(t.Context(), object(4)); !apierrors.IsStoreReadError(err) {
+		t.Errorf("what is not proven is answered with %v", err)
 	}
 }
 

@@ -95,6 +95,17 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
+// UndoAll is the definition before steps, oldest first, the last of which must be the step that led to s.
+func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
+	for _, step := range slices.Backward(steps) {
+		var err error
+		if s, err = s.Undo(step); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
 // become completes a fresh snapshot. header nil: unchanged.
 func (s *Snapshot) become(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state

@@ -90,7 +90,7 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	if got := r.metrics().all(); got["kubizone_view_frozen_zones"] != 1 || got["kubizone_view_proofs_failed_total"] < 1 || got["kubizone_primary_zones"] != 1 {
 		t.Errorf("frozen %v, failed proofs %v, zones served %v", got["kubizone_view_frozen_zones"], got["kubizone_view_proofs_failed_total"], got["kubizone_primary_zones"])
 	}
-	if !strings.Contains(r.output(), "a zone is frozen") || strings.Contains(r.output(), "192.0.2.3") {
+	if !strings.Contains(r.output(), "A zone is frozen") || strings.Contains(r.output(), "192.0.2.3") {
 		t.Errorf("the log does not say it as it should:\n%s", r.output())
 	}
 	verify := exec.Command(binaries.kubizone, "verify", "--kubeconfig", filepath.Join(dir, "kubeconfig"), "dns/org", "--name-server", r.dns)

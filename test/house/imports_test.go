@@ -210,9 +210,17 @@ var table = []row{
 	},
 
 	{
-		pkg: "pkg/zoneview/feed", may: []string{"pkg/zoneview", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...", "pkg/apis/...", "pkg/generated/..."},
+		pkg: "pkg/zoneview/feed", may: []string{"pkg/zoneview", "pkg/law/content"}, avoid: []string{etcd, miekg}, calls: clock,
+		why: "how a zone is proven and frozen is the same whatever it is read from",
+	},
+	{
+		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...", "pkg/apis/...", "pkg/generated/..."},
 		avoid: []string{etcd, miekg},
 		why:   "the one room of the views that knows the API: what it feeds stays testable without one",
+	},
+	{
+		pkg: "pkg/zoneview/feed/fromjournal", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/ledger"}, avoid: []string{etcd, miekg},
+		why: "the one room of the views that knows the ledger: an API server's views follow the journal beside its writes",
 	},
 	{
 		pkg: "pkg/transfer", may: []string{"pkg/dns/..."}, never: impure,

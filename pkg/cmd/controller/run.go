@@ -36,7 +36,7 @@ import (
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/pkg/zoneview/feed"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
 // errLost ends a process that is not the one that works any more: what another writes is not known to its caches.
@@ -116,7 +116,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Feed, err = feed.New(feed.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: ours.Kubizone().V1alpha1().Zones(), Set: set})
+	w.Feed, err = fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: ours.Kubizone().V1alpha1().Zones(), Set: set})
 	if err != nil {
 		return nil, err
 	}

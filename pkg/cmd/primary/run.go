@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/pkg/zoneview/feed"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
 // Run serves until ctx ends and returns nil then; an error is what ended it before.
@@ -60,7 +60,7 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	p.Feed, err = feed.New(feed.Config{
+	p.Feed, err = fromapi.New(fromapi.Config{
 		Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: set,
 		Interest: func(zone *v1alpha1.Zone) bool {
 			return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))

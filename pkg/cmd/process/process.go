@@ -18,7 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
 
-	"kubi.zone/kubizone/pkg/zoneview/feed"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
 const (
@@ -44,7 +44,7 @@ type Process struct {
 	// Informers and Beside run until the work has ended.
 	Informers []Informers
 	Beside    []func(ctx context.Context)
-	Feed      *feed.Feed
+	Feed      *fromapi.Source
 	// Known returns when all that is to be known before the work begins, beside zones, is. Nil: nothing.
 	Known func(ctx context.Context) error
 	// Unready is why it is not ready though all is known, empty when it is. Nil: it always is.
@@ -151,7 +151,7 @@ func (p *Process) read(running, outlasting context.Context, parts *sync.WaitGrou
 		}
 	}
 	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // ends with outlasting, and no other way
-	return p.Feed.WaitForSync(running)
+	return p.Feed.Wait(running)
 }
 
 func (p *Process) handler() http.Handler {

@@ -7,241 +7,324 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 	"sync"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
-	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	informers "kubi.zone/kubizone/pkg/generated/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 const (
-	// parallel is well below the half of its seats that the server gives to one user.
-	parallel = 8
-	// firstPause doubles with each failure of a zone, up to longestPause, and each is drawn up to half longer.
-	firstPause   = 200 * time.Millisecond
-	longestPause = time.Minute
-	// trying is the failures of a zone in a row before the log hears of it: a server that restarts is no news.
-	trying = 3
+	// maxFailures is how many times in a row a source may fail before Wait returns its error.
+	maxFailures = 3
+	// maxMisfits is how many steps of one zone in a row may not fit before the zone is frozen.
+	maxMisfits = 3
 )
 
-// Config says where zones come from and go to. Client, Zones and Set are required.
-type Config struct {
-	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: Parallel is the limit.
-	Client rest.Interface
-	// Zones tells of Zones. Whoever has it starts it; a feed looks at names, labels and status alone, so a transform
-	// may drop the rest.
-	Zones informers.ZoneInformer
-	// Set is written by the feed alone.
-	Set *zoneview.Set
-	// Interest says whether a zone belongs in the Set. It sees what the transform of Zones leaves. Nil: every zone.
-	Interest func(*v1alpha1.Zone) bool
-	// Parallel is how many zones are read at once. 0: 8.
-	Parallel int
-}
+// ErrNotRead is why a zone is not in that a source has heard of and not read yet.
+var ErrNotRead = errors.New("not read yet")
 
-// Feed writes one Set.
+var errNotProven = errors.New("not proven yet")
+
+// Feed writes one Set with what one source tells. The source chooses the keys of zones, its uid or namespace/name.
 type Feed struct {
-	Config
-	registration cache.ResourceEventHandlerRegistration
-	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	failed       *metrics.CounterVec
-	stuck        *metrics.Gauge
+	set *zoneview.Set
+	// slots bound the proofs in flight.
+	slots chan struct{}
 
+	// mutex guards what follows, and is held while the Set is written, but not while a zone is proven.
 	mutex sync.Mutex
-	// uids are the zones in the Set by their objects.
-	uids map[cache.ObjectName]string
-	// missing are the zones of the first listing that are not in yet, with the last error; nil once all are.
-	missing map[cache.ObjectName]error
-	// frozen are the zones that cannot be proven, though they were read anew: those of the Set stay as they were proven
-	// last, and nobody waits for them.
-	frozen map[cache.ObjectName]bool
-	listed bool
-	synced chan struct{}
+	zones map[string]*zone
+	// listing numbers the listings of the source; listed is true when the present one is complete.
+	listing int
+	listed  bool
+	// pending and frozen count the zones that are.
+	pending, frozen int
+	proofsFailed    int64
+	// synced is true when a listing is complete and none of its zones is pending, until the source fails.
+	synced bool
+	// failure is why the source failed last; failures counts how often in a row.
+	failure  error
+	failures int
+	// changed is closed, and made anew, whenever synced or failures changes.
+	changed chan struct{}
 }
 
-// New makes a feed that hears of Zones from now on. The error is that of an informer that has ended.
-func New(config Config) (*Feed, error) {
-	if config.Parallel == 0 {
-		config.Parallel = parallel
-	}
-	if config.Interest == nil {
-		config.Interest = func(*v1alpha1.Zone) bool { return true }
-	}
-	f := &Feed{
-		Config:  config,
-		uids:    make(map[cache.ObjectName]string),
-		missing: make(map[cache.ObjectName]error),
-		frozen:  make(map[cache.ObjectName]bool),
-		synced:  make(chan struct{}),
-		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
-			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
-		}),
-		failed: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
-			Help:           "Zones read anew because a view was not what the server said (reason misfit), or the server no longer held its serial (reason trimmed).",
-			StabilityLevel: metrics.BETA}, []string{"reason"}),
-		stuck: metrics.NewGauge(&metrics.GaugeOpts{Namespace: "kubizone", Subsystem: "view", Name: "frozen_zones",
-			Help:           "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.",
-			StabilityLevel: metrics.BETA}),
-	}
-	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(object any, first bool) { f.heard(object, first) },
-		UpdateFunc: func(_, object any) { f.heard(object, false) },
-		DeleteFunc: func(object any) { f.heard(object, false) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("zones: %w", err)
-	}
-	f.registration = registration
-	return f, nil
+// zone is what the feed knows of one zone.
+type zone struct {
+	// identity has a uid when the zone was read; until then, and of a zone that cannot be read, the name alone.
+	identity zoneview.Zone
+	// listing is the last one that the zone was in.
+	listing int
+	// pending is why the zone is not in the Set yet while the feed is not in sync; frozen is why it cannot be proven.
+	pending, frozen error
+	// proof is in flight.
+	proof *Proof
+	// misfits counts the steps in a row that did not fit.
+	misfits int
 }
 
-// jittered keeps the zones that failed together from coming back together.
-type jittered struct {
-	workqueue.TypedRateLimiter[cache.ObjectName]
+// New makes a feed that has at most so many proofs in flight.
+func New(set *zoneview.Set, proofs int) *Feed {
+	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-func (j jittered) When(zone cache.ObjectName) time.Duration {
-	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
-}
-
-// Metrics are to be registered by whoever serves them, before Run.
-func (f *Feed) Metrics() []metrics.Registerable { return []metrics.Registerable{f.failed, f.stuck} }
-
-// Look has a zone looked at again: what Interest says of it has changed.
-func (f *Feed) Look(zone cache.ObjectName) { f.queue.Add(zone) }
-
-// heard queues a zone. Events that come while it is being read become one.
-func (f *Feed) heard(object any, first bool) {
-	zone, err := cache.DeletionHandlingObjectToName(object)
-	if err != nil {
-		klog.Background().Error(err, "an event of no Zone")
-		return
+// BeginListing says that the source reads all zones, and tells of each by Base before EndListing. A feed in sync stays
+// so where stay is set and some zone is frozen: the source only looks whether it can be proven now.
+func (f *Feed) BeginListing(stay bool) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for _, z := range f.zones {
+		z.proof = nil
+		f.setPending(z, nil)
 	}
-	if first {
-		f.mutex.Lock()
-		if f.missing != nil {
-			f.missing[zone] = errors.New("not read yet")
+	f.listing++
+	f.listed = false
+	f.setSynced(f.synced && stay && f.frozen > 0)
+}
+
+// EndListing freezes the zones of the listing that cannot be read, by namespace/name, and removes those that the
+// listing does not have.
+func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for key, z := range f.zones {
+		name := z.identity.Namespace + "/" + z.identity.Name
+		switch err := unreadable[name]; {
+		case z.listing == f.listing:
+		case err != nil:
+			f.freeze(ctx, key, err)
+			delete(unreadable, name)
+		default:
+			f.remove(key, z)
 		}
-		f.mutex.Unlock()
 	}
-	f.queue.Add(zone)
+	for name, err := range unreadable {
+		f.freeze(ctx, name, err)
+	}
+	f.listed = true
+	f.checkSync()
 }
 
-// Run follows until ctx ends. It is called once.
-func (f *Feed) Run(ctx context.Context) error {
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	defer f.queue.ShutDown()
-	for range f.Parallel {
-		workers.Go(func() {
-			for f.next(ctx) {
-			}
-		})
+// Apply takes a transaction of the journal in, or keeps it until the proof of its zone has ended. first is the identity
+// of a zone that the transaction makes. A transaction of a frozen zone is passed over: what it leads to is not known.
+// After an error the zone is frozen, or is to be read anew.
+func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	z := f.ensureZone(key)
+	if first.UID != "" {
+		z.identity = first
 	}
-	if cache.WaitForCacheSync(ctx.Done(), f.registration.HasSynced) {
-		f.mutex.Lock()
-		f.listed = true
-		f.look()
-		f.mutex.Unlock()
+	switch {
+	case tx.Gone:
+		f.setPending(z, nil)
+		f.remove(key, z)
+	case z.proof != nil && !z.proof.held:
+		z.proof.waiting = append(z.proof.waiting, tx)
+	case z.frozen == nil:
+		return f.apply(ctx, key, z, tx)
 	}
-	<-ctx.Done()
 	return nil
 }
 
-// next brings one zone up to date; false at the end.
-func (f *Feed) next(ctx context.Context) bool {
-	zone, end := f.queue.Get()
-	if end {
-		return false
+// apply puts a transaction into the Set.
+func (f *Feed) apply(ctx context.Context, key string, z *zone, tx content.Transaction) error {
+	err := fmt.Errorf("zone %s: %w", key, zoneview.ErrUnknown)
+	if z.identity.UID != "" {
+		err = f.set.Apply(z.identity.UID, tx, z.identity)
 	}
-	defer f.queue.Done(zone)
-	err := f.bring(ctx, zone)
-	if ctx.Err() != nil {
-		return false
+	switch {
+	case err != nil:
+		if z.misfits++; z.misfits == maxMisfits {
+			f.freeze(ctx, key, fmt.Errorf("%d times in a row a step of the journal did not fit: %w", maxMisfits, err))
+		}
+	case len(tx.Steps) > 0:
+		z.misfits = 0
 	}
-	failures := f.queue.NumRequeues(zone) + 1
-	frozen := unproven(err) && failures >= trying
-	f.mutex.Lock()
-	if was := f.frozen[zone]; frozen && !was {
-		f.frozen[zone] = true
-		klog.FromContext(ctx).Error(err, "a zone is frozen: it cannot be proven. It is served as it was proven last, or not at all, and read again", "zone", zone.String())
-	} else if was && err == nil {
-		delete(f.frozen, zone)
-		klog.FromContext(ctx).Info("a frozen zone is proven again, or gone", "zone", zone.String())
-	}
-	f.stuck.Set(float64(len(f.frozen)))
-	if _, first := f.missing[zone]; first && err != nil && !frozen {
-		f.missing[zone] = err
-	} else if first {
-		delete(f.missing, zone)
-		f.look()
-	}
-	f.mutex.Unlock()
-	if err == nil {
-		f.queue.Forget(zone)
-		return true
-	}
-	if failures >= trying && !frozen {
-		klog.FromContext(ctx).Error(err, "a zone cannot be read; what is there stays", "zone", zone.String(), "times", failures)
-	}
-	f.queue.AddRateLimited(zone)
-	return true
+	return err
 }
 
-// unproven is an error that stays when the zone is read anew: the server says so, or its answer does not prove.
-func unproven(err error) bool {
-	return errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err)
-}
-
-// Frozen are the zones that cannot be proven, though they were read anew several times.
-func (f *Feed) Frozen() []cache.ObjectName {
+// RemoveUnless takes a zone out of the Set unless it is the one with this uid. A pending one stays so until Report.
+func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	return slices.Collect(maps.Keys(f.frozen))
-}
-
-// look finds out whether the first listing is in. The mutex is held.
-func (f *Feed) look() {
-	if f.listed && f.missing != nil && len(f.missing) == 0 {
-		f.missing = nil
-		close(f.synced)
+	if z := f.zones[key]; z != nil && z.identity.UID != "" && z.identity.UID != uid {
+		f.remove(key, z)
 	}
 }
 
-// WaitForSync returns when every zone of the first listing is in the Set, or is none to be in it; else with the cause
-// of ctx.
-func (f *Feed) WaitForSync(ctx context.Context) error {
-	select {
-	case <-f.synced:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+func (f *Feed) remove(key string, z *zone) {
+	f.set.Remove(z.identity.UID)
+	z.identity.UID, z.proof = "", nil
+	if z.pending == nil {
+		f.confirm(key, z)
 	}
 }
 
-// Check says what is missing until the feed is in sync, for who waits.
+// Report says what came of reading one zone. Without an error the zone is in the Set as the source has it, or is none
+// to be there. With one it is pending where the feed is not in sync yet, or frozen.
+func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	switch {
+	case freeze:
+		f.freeze(ctx, key, err)
+	case err == nil && f.zones[key] != nil:
+		f.zones[key].misfits = 0
+		f.confirm(key, f.zones[key])
+	case err != nil && !f.synced:
+		f.setPending(f.ensureZone(key), err)
+	}
+}
+
+// freeze keeps a zone as it is in the Set: at the last serial that was proven, or not there at all. No reader gets what
+// is not proven. A proof in flight is of what was before, so it must not end what this begins.
+func (f *Feed) freeze(ctx context.Context, key string, err error) {
+	z := f.ensureZone(key)
+	if z.frozen == nil {
+		f.frozen++
+		klog.FromContext(ctx).Error(err, "A zone is frozen: its hash does not prove its content. It is served as it was proven last, or not at all, until it can be proven. kubizone fsck says what is damaged",
+			"zone", klog.KRef(z.identity.Namespace, z.identity.Name), "key", key)
+	}
+	z.frozen, z.proof, z.misfits = err, nil, 0
+	f.proofsFailed++
+	f.setPending(z, nil)
+	f.checkSync()
+}
+
+// confirm ends what made a zone pending or frozen, and forgets one that is not in the Set.
+func (f *Feed) confirm(key string, z *zone) {
+	if z.frozen != nil {
+		z.frozen = nil
+		f.frozen--
+		klog.Background().Info("A frozen zone is proven again, or gone", "zone", klog.KRef(z.identity.Namespace, z.identity.Name), "key", key)
+	}
+	if z.identity.UID == "" {
+		delete(f.zones, key)
+	}
+	f.setPending(z, nil)
+	f.checkSync()
+}
+
+// ensureZone is the zone of a key, made where there is none.
+func (f *Feed) ensureZone(key string) *zone {
+	z := f.zones[key]
+	if z == nil {
+		z = &zone{listing: f.listing}
+		if namespace, name, ok := strings.Cut(key, "/"); ok {
+			z.identity.Namespace, z.identity.Name = namespace, name
+		}
+		f.zones[key] = z
+	}
+	return z
+}
+
+// setPending notes why a zone is not in yet; nil: it is, or is none to be.
+func (f *Feed) setPending(z *zone, why error) {
+	if z.pending != nil {
+		f.pending--
+	}
+	if z.pending = why; why != nil {
+		f.pending++
+	}
+}
+
+// checkSync finds out whether all of a listing is in.
+func (f *Feed) checkSync() {
+	if f.listed && f.pending == 0 && !f.synced {
+		f.failure, f.failures = nil, 0
+		f.setSynced(true)
+	}
+}
+
+// setSynced wakes the callers of Wait.
+func (f *Feed) setSynced(synced bool) {
+	f.synced = synced
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// Fail says that the source failed, so many times in a row, and lists all zones again.
+func (f *Feed) Fail(err error) (times int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.listed, f.failure = false, err
+	f.failures++
+	f.setSynced(false)
+	return f.failures
+}
+
+// Check says what is missing until the feed is in sync. Frozen zones are no reason to serve no other.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	switch {
-	case f.missing == nil:
+	case f.synced:
 		return nil
+	case f.failure != nil:
+		return fmt.Errorf("starting over: %w", f.failure)
 	case !f.listed:
 		return errors.New("the Zones are not listed yet; the log says why if that lasts")
 	}
-	for zone, err := range f.missing {
-		return fmt.Errorf("%d zones are not in yet, one of them %s: %w", len(f.missing), zone, err)
+	for key, z := range f.zones {
+		if z.pending != nil {
+			return fmt.Errorf("%d zones are not in yet, one of them %s: %w", f.pending, key, z.pending)
+		}
 	}
 	return nil
+}
+
+// Wait returns when every zone of the first listing is in the Set or frozen, or is none to be in it; else with the
+// error of a source that failed several times, or with the cause of ctx.
+func (f *Feed) Wait(ctx context.Context) error {
+	for {
+		f.mutex.Lock()
+		synced, failure, failures, changed := f.synced, f.failure, f.failures, f.changed
+		f.mutex.Unlock()
+		if synced {
+			return nil
+		}
+		if failures >= maxFailures {
+			return fmt.Errorf("the views of the zones failed %d times: %w; kubizone fsck says what is wrong in the store", failures, failure)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// FrozenBy is why a zone is frozen; nil: it is not.
+func (f *Feed) FrozenBy(key string) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if z := f.zones[key]; z != nil {
+		return z.frozen
+	}
+	return nil
+}
+
+// Frozen are the zones that cannot be proven at this moment.
+func (f *Feed) Frozen() []cache.ObjectName {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	frozen := make([]cache.ObjectName, 0, f.frozen)
+	for _, z := range f.zones {
+		if z.frozen != nil {
+			frozen = append(frozen, cache.NewObjectName(z.identity.Namespace, z.identity.Name))
+		}
+	}
+	return frozen
+}
+
+// Counts are how many zones are frozen now, and how many times one could not be proven.
+func (f *Feed) Counts() (frozen int, proofsFailed int64) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.frozen, f.proofsFailed
 }

@@ -1,303 +1,258 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed_test
+package feed
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/component-base/metrics"
-	"k8s.io/utils/ptr"
-
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// restarts is the counter of one reason.
-func restarts(t *testing.T, registry metrics.KubeRegistry, reason string) int {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if family.GetName() == "kubizone_feed_restarts_total" && metric.GetLabel()[0].GetValue() == reason {
-				return int(metric.GetCounter().GetValue())
-			}
+// fed is a feed without a source: the test tells it, and says when a proof ends.
+type fed struct {
+	*Feed
+	t     *testing.T
+	steps []content.Step
+}
+
+func newFed(t *testing.T) *fed {
+	f := &fed{Feed: New(zoneview.NewSet(zoneview.Config{}), 1), t: t}
+	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	f.steps = []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
+	var state sethash.State
+	inherit := content.InheritTTL()
+	for i := 1; i < 9; i++ {
+		step := content.Step{N: uint64(i + 1), From: serial.Serial(99 + i), Serial: serial.Serial(100 + i)}
+		step.Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: fmt.Sprintf("192.0.2.%d", i)}}
+		if i == 1 {
+			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
 		}
-	}
-	return 0
-}
-
-// history is every state of zones that the server told of.
-type history struct {
-	mutex   sync.Mutex
-	hash    map[string]string // uid and serial
-	settled map[string]bool
-}
-
-func at[T ~int64 | ~uint32](uid string, serial T) string { return fmt.Sprint(uid, " ", serial) }
-
-func (h *history) record(t *testing.T, s *server) {
-	t.Helper()
-	list, err := s.KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	take := func(zone *v1alpha1.Zone) {
-		h.mutex.Lock()
-		defer h.mutex.Unlock()
-		h.hash[at(string(zone.UID), zone.Status.Serial)] = zone.Status.Hash
-		h.settled[at(string(zone.UID), zone.Status.SettledSerial)] = true
-	}
-	for i := range list.Items {
-		take(&list.Items[i])
-	}
-	events, err := s.KubizoneV1alpha1().Zones("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(events.Stop)
-	go func() {
-		for event := range events.ResultChan() {
-			if zone, ok := event.Object.(*v1alpha1.Zone); ok && event.Type != watch.Deleted {
-				take(zone)
-			}
+		removed, added := step.Elements()
+		var err error
+		if state, err = state.Update(removed, added); err != nil {
+			t.Fatal(err)
 		}
-	}()
+		step.State = state
+		f.steps = append(f.steps, step)
+	}
+	return f
 }
 
-// write tries again what had no turn beside the consequences of earlier writes; nothing was written then.
-func write(t *testing.T, one func() error) {
-	t.Helper()
-	err := one()
-	for tries := 0; apierrors.IsTimeout(err) && tries < 3; tries++ {
-		err = one()
+// base is the zone of a uid at serial 100+n.
+func (f *fed) base(uid string, n int) Base {
+	snapshots := zoneview.NewSet(zoneview.Config{})
+	if err := snapshots.Apply(uid, content.Transaction{Steps: f.steps[:n+1]}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}); err != nil {
+		f.t.Fatal(err)
 	}
-	if err != nil {
-		t.Fatal(err)
+	snapshot, _ := snapshots.ByUID(uid)
+	return Base{Snapshot: snapshot, Settled: true, Final: true}
+}
+
+// wrong is a base of which a value is gone.
+func (f *fed) wrong(uid string, n int) Base {
+	b := f.base(uid, n)
+	b.Hash = strings.Repeat("0", 64)
+	return b
+}
+
+func (f *fed) put(uid string, n int) {
+	f.t.Helper()
+	if err := f.Base(uid, f.base(uid, n)).Run(f.t.Context()); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
-// S7.2: whatever happens, each state of the Set is one that was settled, with the hash that the server has for it, and
-// the last is the server's.
-func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
-	s := newServer(t)
-	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
-	s.makeZone("a", "dev", v1alpha1.ZoneSpec{DomainName: "dev", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}})
-	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
-	told := &history{hash: map[string]string{}, settled: map[string]bool{}}
-	told.record(t, s)
-	f := s.startFeed(s.address().String(), nil)
-	registry := f.registry
-	f.waitForSync(t)
+// apply tells the step that leads to serial 100+n.
+func (f *fed) apply(uid string, n int) error {
+	return f.Feed.Apply(f.t.Context(), uid, content.Transaction{Steps: f.steps[n : n+1], Settled: true}, zoneview.Zone{})
+}
 
-	events, end := f.Subscribe()
-	defer end()
-	type state struct{ at, hash string }
-	var seen []state
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		for event := range events {
-			if snapshot, ok := f.Settled(event.Zone.UID); ok {
-				if err := snapshot.Prove(); err != nil {
-					t.Error(err)
-				}
-				seen = append(seen, state{at(snapshot.Zone().UID, snapshot.Serial()), snapshot.Hash()})
-			}
-		}
-	}()
+// at is the settled serial of a zone in the Set, less 100; -1: it is not there.
+func (f *fed) at(uid string) int {
+	if snapshot, ok := f.set.Settled(uid); ok {
+		return int(snapshot.Serial()) - 100
+	}
+	return -1
+}
 
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	draw := rand.New(rand.NewPCG(seed, 0))
-	zones, records := s.KubizoneV1alpha1().Zones("a"), s.KubizoneV1alpha1().Records("a")
-	patch := func(name, text string) {
-		write(t, func() error {
-			_, err := zones.Patch(t.Context(), name, types.MergePatchType, []byte(text), metav1.PatchOptions{})
-			return err
-		})
+func (f *fed) synced() bool { return f.Check() == nil }
+
+func TestFeed_isInSyncWhenAListingIsCompleteAndAllOfItIsInOrFrozen(t *testing.T) {
+	f := newFed(t)
+	f.BeginListing(true)
+	f.put("a", 1)
+	if f.synced() {
+		t.Error("in sync before the listing has ended")
 	}
-	there := map[string]bool{}
-	for range 150 {
-		switch n := draw.IntN(100); {
-		case n < 60:
-			id := fmt.Sprint("r", draw.IntN(60))
-			zone := []string{"org", "dev", "net"}[draw.IntN(3)]
-			spec := v1alpha1.RecordSpec{DomainName: "n" + id[1:], ZoneRef: &v1alpha1.ZoneReference{Name: zone}, Type: "A",
-				Values: []string{fmt.Sprintf("192.0.2.%d", draw.IntN(250)), fmt.Sprintf("198.51.100.%d", draw.IntN(250))}}
-			if draw.IntN(3) == 0 {
-				spec.TTL = ptr.To(int32(draw.IntN(5000)))
-			}
-			if there[id] {
-				write(t, func() error { return records.Delete(t.Context(), id, metav1.DeleteOptions{}) })
-			} else {
-				s.makeRecord("a", id, spec)
-			}
-			there[id] = !there[id]
-		case n < 75:
-			patch("org", fmt.Sprintf(`{"spec":{"ttl":%d}}`, 100+draw.IntN(1000)))
-		case n < 85:
-			patch("dev", fmt.Sprintf(`{"spec":{"domainName":"dev%d"}}`, draw.IntN(3)))
-		case n < 95:
-			patch("net", fmt.Sprintf(`{"spec":{"domainName":"example%d.net."}}`, draw.IntN(3)))
-		default:
-			patch("dev", fmt.Sprintf(`{"spec":{"nameServers":[{"name":"ns%d","addresses":["192.0.2.%d"]}]}}`, draw.IntN(9), draw.IntN(250)))
+	slow, damaged := f.Base("b", f.base("b", 1)), f.Base("c", f.wrong("c", 1))
+	f.EndListing(t.Context(), map[string]error{"ns/d": errors.New("not protobuf")})
+	if err := f.Check(); err == nil || !strings.HasPrefix(err.Error(), "2 zones are not in yet, one of them ") {
+		t.Errorf("while two proofs are in flight: %v", err)
+	}
+	if err := damaged.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.synced() {
+		t.Errorf("%v, in sync: %t", err, f.synced())
+	}
+	if err := slow.Run(t.Context()); err != nil || !f.synced() {
+		t.Errorf("%v, in sync: %t", err, f.synced())
+	}
+	if frozen, failed := f.Counts(); frozen != 2 || failed != 2 || f.FrozenBy("c") == nil || f.FrozenBy("ns/d") == nil {
+		t.Errorf("%d zones are frozen, %d proofs failed: %v", frozen, failed, f.Frozen())
+	}
+}
+
+func TestFeed_staysInSyncWhileItLooksForFrozenZonesAlone(t *testing.T) {
+	for what, test := range map[string]struct{ frozen, stay, want bool }{
+		"frozen zones are looked for": {true, true, true}, "all is read anew": {true, false, false}, "no zone is frozen": {false, true, false},
+	} {
+		f := newFed(t)
+		f.BeginListing(true)
+		f.put("a", 1)
+		f.EndListing(t.Context(), nil)
+		if test.frozen {
+			f.Report(t.Context(), "b", zoneview.ErrMisfit, true)
 		}
-	}
-	s.waitEqual(f, nil)
-	// What no rule allows any more leaves the zone, and comes back: consequences that settle later.
-	for _, pattern := range []string{"n1*", "*"} {
-		patch("org", fmt.Sprintf(`{"spec":{"delegations":[{"zones":["*"],"records":[{"pattern":%q}]}]}}`, pattern))
-		s.waitEqual(f, nil)
-	}
-	end()
-	<-watched
-	told.mutex.Lock()
-	defer told.mutex.Unlock()
-	known := 0
-	for _, state := range seen {
-		if !told.settled[state.at] {
-			t.Errorf("uid and serial %s was in the Set, and never settled", state.at)
-		}
-		if hash, ok := told.hash[state.at]; ok {
-			known++
-			if hash != state.hash {
-				t.Errorf("uid and serial %s had hash %s in the Set, %s at the server", state.at, state.hash, hash)
-			}
-		}
-	}
-	if known < 20 {
-		t.Errorf("%d states of %d could be compared", known, len(seen))
-	}
-	for _, reason := range []string{"misfit", "trimmed"} {
-		if n := restarts(t, registry, reason); n > 0 {
-			t.Errorf("%d restarts for %s while nothing was wrong", n, reason)
+		if f.BeginListing(test.stay); f.synced() != test.want {
+			t.Errorf("%s: in sync is %t", what, f.synced())
 		}
 	}
 }
 
-// A server that is away changes nothing. A zone of which its journal, too, no longer has a serial (410) is read anew.
-func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
-	s := newServer(t)
-	b := behindBalancer(t, s)
-	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
-	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
-	f := s.startFeed(b.Addr.String(), nil)
-	registry := f.registry
-	f.waitForSync(t)
-	s.waitEqual(f, nil)
-	org, ok := f.Find("", name.MustParse("example.org."))
-	if !ok {
-		t.Fatal("example.org. is not in")
+func TestFeed_aSourceThatFailsIsReportedToTheCallersOfWait(t *testing.T) {
+	f := newFed(t)
+	for range maxFailures {
+		f.Fail(errors.New("the store is away"))
 	}
-
-	b.Set()
-	waitReady(t, b, 0)
-	s.stop()
-	s.start()
-	for i := range 200 { // more than the journal keeps
-		s.makeRecord("a", fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: `"while away"`})
+	if err := f.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "failed 3 times: the store is away") {
+		t.Error(err)
 	}
-	s.stop()
-	if still, ok := f.Settled(org.Zone().UID); !ok || still != org {
-		t.Error("the zone changed while its server was away")
+	f.BeginListing(true)
+	f.EndListing(t.Context(), nil)
+	if err := f.Wait(t.Context()); err != nil {
+		t.Error(err)
 	}
-	s.start()
-	b.Set(s.address())
-	s.waitEqual(f, nil)
-	if n := restarts(t, registry, "trimmed"); n != 1 {
-		t.Errorf("%d zones were read anew, want the one that has gone on", n)
-	}
-	if n := restarts(t, registry, "misfit"); n > 0 {
-		t.Errorf("%d misfits", n)
-	}
-	s.makeRecord("a", "after", v1alpha1.RecordSpec{DomainName: "after.example.net.", Type: "TXT", RData: `"back"`})
-	s.waitEqual(f, nil)
-}
-
-// A deleted zone leaves; one made anew under its name is another; a renamed one is found by its new name alone.
-func TestFeed_zonesComeGoAndAreRenamed_S6_8(t *testing.T) {
-	s := newServer(t)
-	f := s.startFeed(s.address().String(), nil)
-	f.waitForSync(t) // of nothing
-	first := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
-	s.makeRecord("a", "www", v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "A", RData: "192.0.2.1"})
-	s.waitEqual(f, nil)
-
-	zones := s.KubizoneV1alpha1().Zones("a")
-	if err := zones.Delete(t.Context(), "org", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	second := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
-	s.waitEqual(f, nil)
-	if _, ok := f.ByUID(string(first.UID)); ok || first.UID == second.UID {
-		t.Error("the zone of before is still there")
-	}
-
-	if _, err := zones.Patch(t.Context(), "org", types.MergePatchType, []byte(`{"spec":{"domainName":"example.net."}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.waitEqual(f, nil)
-	if _, ok := f.Find("", name.MustParse("example.org.")); ok {
-		t.Error("the zone is found by the name it had")
-	}
-	if err := zones.Delete(t.Context(), "org", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.waitEqual(f, nil)
-	for snapshot := range f.All() {
-		t.Errorf("%s stayed", snapshot)
+	f.Fail(errors.New("the store is away")) // the first time since
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Wait(ctx); !errors.Is(err, context.Canceled) || f.synced() {
+		t.Errorf("%v, in sync: %t", err, f.synced())
 	}
 }
 
-// A zone that is of no interest is not read.
-func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
-	s := newServer(t)
-	s.makeZone("a", "outside", v1alpha1.ZoneSpec{DomainName: "example.org."})
-	s.makeZone("a", "inside", v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"})
-	inside := func(zone *v1alpha1.Zone) bool { return zone.Status.View == "inside" }
-	f := s.startFeed(s.address().String(), inside)
-	f.waitForSync(t)
-	s.waitEqual(f, inside)
-	if _, ok := f.Find("", name.MustParse("example.org.")); ok {
-		t.Error("a zone of another view is in")
+func TestFeed_whatIsToldDuringAProofWaitsForIt(t *testing.T) {
+	f := newFed(t)
+	proof := f.Base("a", f.base("a", 1))
+	for n := 2; n < 4; n++ {
+		if err := f.apply("a", n); err != nil || f.at("a") != -1 {
+			t.Errorf("step %d: %v, the zone is at %d", n, err, f.at("a"))
+		}
+	}
+	if err := proof.Run(t.Context()); err != nil || f.at("a") != 3 {
+		t.Errorf("%v, the zone is at %d", err, f.at("a"))
+	}
+	// A second proof of what the Set has holds nothing up.
+	again := f.Base("a", f.base("a", 3))
+	if err := f.apply("a", 4); err != nil || f.at("a") != 4 {
+		t.Errorf("%v, the zone is at %d", err, f.at("a"))
+	}
+	if err := again.Run(t.Context()); err != nil || f.at("a") != 4 {
+		t.Errorf("%v, the zone is at %d", err, f.at("a"))
 	}
 }
 
-// A large listing is in when the feed says that it is, and a server that is not there is said to be missing.
-func TestFeed_isInSyncWhenAllIsIn(t *testing.T) {
-	s := newServer(t)
-	b := behindBalancer(t, s)
-	b.Set()
-	waitReady(t, b, 0)
-	const many = 60
-	for i := range many {
-		s.makeZone("a", fmt.Sprint("z", i), v1alpha1.ZoneSpec{DomainName: fmt.Sprintf("z%d.example.", i)})
+func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
+	for what, overtake := range map[string]func(f *fed){
+		"removed":   func(f *fed) { f.RemoveUnless("a", "") },
+		"gone":      func(f *fed) { _ = f.Feed.Apply(t.Context(), "a", content.Transaction{Gone: true}, zoneview.Zone{}) },
+		"relisted":  func(f *fed) { f.BeginListing(false) },
+		"read anew": func(f *fed) { f.Base("a", f.base("a", 2)) },
+		"frozen":    func(f *fed) { f.Report(t.Context(), "a", zoneview.ErrMisfit, true) },
+	} {
+		f := newFed(t)
+		proof := f.Base("a", f.base("a", 1))
+		overtake(f)
+		frozen := f.FrozenBy("a")
+		if err := proof.Run(t.Context()); err != nil || f.at("a") != -1 || f.FrozenBy("a") != frozen {
+			t.Errorf("%s: %v, the zone is at %d, frozen by %v", what, err, f.at("a"), f.FrozenBy("a"))
+		}
 	}
-	f := s.startFeed(b.Addr.String(), nil)
-	time.Sleep(300 * time.Millisecond)
-	if err := f.feed.Check(); err == nil || !strings.Contains(err.Error(), "not listed yet") {
-		t.Errorf("without a server: %v", err)
+	f := newFed(t)
+	proof := f.Base("a", f.base("a", 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := proof.Run(ctx); !errors.Is(err, context.Canceled) || f.at("a") != -1 {
+		t.Errorf("%v, the zone is at %d", err, f.at("a"))
 	}
-	b.Set(s.address())
-	f.waitForSync(t)
-	count := 0
-	for range f.All() {
-		count++
+}
+
+func TestFeed_aFrozenZoneStaysAsItWasProvenUntilItIsProvenAgain(t *testing.T) {
+	f := newFed(t)
+	f.put("a", 2)
+	if err := f.Base("a", f.wrong("a", 3)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
+		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
 	}
-	if count != many {
-		t.Errorf("in sync with %d zones of %d", count, many)
+	for _, n := range []int{3, 5} { // one that would fit and one that would not
+		if err := f.apply("a", n); err != nil || f.at("a") != 2 {
+			t.Errorf("step %d of a frozen zone: %v, it is at %d", n, err, f.at("a"))
+		}
+	}
+	// It may be mended by being put back, and goes on meanwhile.
+	proof := f.Base("a", f.base("a", 2))
+	if err := f.apply("a", 3); err != nil || f.at("a") != 2 || f.FrozenBy("a") == nil {
+		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.at("a"), f.FrozenBy("a"))
+	}
+	if err := proof.Run(t.Context()); err != nil || f.at("a") != 3 || f.FrozenBy("a") != nil {
+		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.at("a"), f.FrozenBy("a"))
+	}
+}
+
+func TestFeed_freezesAtTheThirdMisfitInARow(t *testing.T) {
+	f := newFed(t)
+	f.put("a", 0)
+	misfit := func(want bool) {
+		t.Helper()
+		if err := f.apply("a", 8); !errors.Is(err, zoneview.ErrMisfit) || (f.FrozenBy("a") != nil) != want {
+			t.Errorf("%v, frozen by %v", err, f.FrozenBy("a"))
+		}
+	}
+	misfit(false)
+	misfit(false)
+	if err := f.apply("a", 1); err != nil {
+		t.Error(err)
+	}
+	misfit(false)
+	misfit(false)
+	f.put("a", 1) // read anew: the next step has still to fit
+	misfit(true)
+	if f.at("a") != 1 {
+		t.Errorf("the frozen zone is at %d", f.at("a"))
+	}
+}
+
+func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
+	f := newFed(t)
+	f.Report(t.Context(), "a", ErrNotRead, false)
+	f.EndListing(t.Context(), nil)
+	wrong := f.wrong("a", 1)
+	wrong.Final = false
+	if err := f.Base("a", wrong).Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.synced() {
+		t.Errorf("%v, frozen by %v, in sync: %t", err, f.FrozenBy("a"), f.synced())
+	}
+	f.Report(t.Context(), "a", errors.New("the server is away"), false)
+	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "one of them a: the server is away") {
+		t.Error(err)
+	}
+	f.put("a", 1)
+	if !f.synced() {
+		t.Error(f.Check())
 	}
 }

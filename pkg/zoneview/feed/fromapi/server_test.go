@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package feed_test
+package fromapi_test
 
 import (
 	"context"
@@ -29,7 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/pkg/zoneview/feed"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -114,7 +114,7 @@ func (s *server) address() netip.AddrPort {
 // fed is a Set on a feed.
 type fed struct {
 	*zoneview.Set
-	feed     *feed.Feed
+	feed     *fromapi.Source
 	registry metrics.KubeRegistry
 	stop     func()
 }
@@ -138,7 +138,7 @@ func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed
 	}
 	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(trim))
 	set := zoneview.NewSet(zoneview.Config{})
-	f, err := feed.New(feed.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest})
+	f, err := fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (f *fed) waitForSync(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := f.feed.WaitForSync(ctx); err != nil {
+	if err := f.feed.Wait(ctx); err != nil {
 		t.Fatal(err, f.feed.Check())
 	}
 	if err := f.feed.Check(); err != nil {

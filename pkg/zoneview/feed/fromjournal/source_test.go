@@ -1,25 +1,25 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package fromjournal
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -40,14 +40,21 @@ func (t *teller) follow(ctx context.Context, sink ledger.Sink) error {
 	return ctx.Err()
 }
 
-func feeding(t *testing.T, starts ...func(ledger.Sink)) *feed {
+// fed is a source and the Set that it writes.
+type fed struct {
+	*Source
+	set *zoneview.Set
+}
+
+func feeding(t *testing.T, starts ...func(ledger.Sink)) *fed {
 	t.Helper()
 	tell := &teller{starts: starts, told: make(chan int, 100)}
-	f := newFeed(nil, zoneview.NewSet(zoneview.Config{}))
+	set := zoneview.NewSet(zoneview.Config{})
+	f := &fed{New(nil, set), set}
 	f.follow, f.pause = tell.follow, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- f.run(ctx) }()
+	go func() { ended <- f.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -73,29 +80,29 @@ func base(t *testing.T, n int) ledger.Base {
 	}
 }
 
-func waited(t *testing.T, f *feed) {
+func waited(t *testing.T, f *fed) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := f.wait(ctx); err != nil {
+	if err := f.Wait(ctx); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // A listing, then the journal: a zone made, one changed, one gone.
-func TestFeed_followsTheStore(t *testing.T) {
+func TestSource_followsTheStore(t *testing.T) {
 	f := feeding(t, func(sink ledger.Sink) {
 		sink.Reset()
 		sink.Base(base(t, 2))
 		sink.Ready()
 		sink.Apply(uid, content.Transaction{Steps: steps(t, 3)[3:], Settled: true})
 		made := steps(t, 0)
-		sink.Apply("v", content.Transaction{Steps: made, Settled: true, Zone: &content.Identity{View: "inside", Namespace: "ns", Name: "v"}})
 		sink.Apply("w", content.Transaction{Steps: made, Zone: &content.Identity{Namespace: "ns", Name: "w"}})
 		sink.Apply("w", content.Transaction{Gone: true})
+		sink.Apply("v", content.Transaction{Steps: made, Settled: true, Zone: &content.Identity{View: "inside", Namespace: "ns", Name: "v"}})
 	})
 	waited(t, f)
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		t.Error(err)
 	}
 	snapshot, err := f.set.Wait(t.Context(), uid, 4)
@@ -112,7 +119,7 @@ func TestFeed_followsTheStore(t *testing.T) {
 }
 
 // A step that does not fit starts it over; zones that went meanwhile are dropped, and readers see no gap.
-func TestFeed_startsOverWhenAStepDoesNotFit(t *testing.T) {
+func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	f := feeding(t,
 		func(sink ledger.Sink) {
 			sink.Reset()
@@ -152,7 +159,7 @@ func lying(t *testing.T, n int) func(ledger.Sink) {
 
 // S7.2, S7.5: of a zone that is not settled what is delivered is an earlier state, to which the journal leads back.
 // Where it does not, nothing is delivered until the zone settles.
-func TestFeed_startsAtWhatIsDelivered_S7_5(t *testing.T) {
+func TestSource_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },
 	} {
@@ -168,7 +175,7 @@ func TestFeed_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 			})
 			waited(t, f)
 			waitFor(t, func() bool { newest, ok := f.set.ByUID(uid); return ok && newest.Serial() == 105 })
-			if err := f.frozenBy(uid); err != nil {
+			if err := f.FrozenBy(uid); err != nil {
 				t.Error(err)
 			}
 			settled, ok := f.set.Settled(uid)
@@ -183,34 +190,23 @@ func TestFeed_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 }
 
 // F30: what is not what its hash says is served to nobody, and nobody else waits for it.
-func TestFeed_freezesWhatItCannotProve(t *testing.T) {
+func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	f := feeding(t, lying(t, 2))
 	waited(t, f)
 	if _, ok := f.set.ByUID(uid); ok {
 		t.Error("a zone without a proof is in the Set")
 	}
-	if err := f.frozenBy(uid); !errors.Is(err, zoneview.ErrMisfit) {
+	if err := f.FrozenBy(uid); !errors.Is(err, zoneview.ErrMisfit) {
 		t.Errorf("frozen by %v", err)
 	}
-	if _, ok := f.set.Settled("other"); !ok || f.frozenBy("other") != nil {
+	if _, ok := f.set.Settled("other"); !ok || f.FrozenBy("other") != nil {
 		t.Error("a zone that is proven waits for one that is not")
 	}
-	zone := zoneObject(3)
-	if _, err := (views{f.set, f.frozenBy, nil, nil, nil}).Snapshot(t.Context(), zone); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
-		t.Errorf("who reads it is told %v", err)
-	}
-}
-
-// zoneObject is the zone of base at a step.
-func zoneObject(step int64) *v1alpha1.Zone {
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z", UID: uid}}
-	zone.Status.FQDN, zone.Status.ContentGeneration = "example.org.", step
-	return zone
 }
 
 // A zone that was proven before stays as it was proven, whatever the journal adds to what is not known; whoever wants a
 // later serial is told. When it is mended it goes on.
-func TestFeed_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
+func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 	mended := make(chan struct{})
 	mend := sync.OnceFunc(func() { close(mended) })
 	defer mend()
@@ -219,12 +215,12 @@ func TestFeed_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 			sink.Reset()
 			sink.Base(base(t, 2))
 			sink.Ready()
-			waitFor(t, func() bool { _, ok := sink.(*start).feed.set.Settled(uid); return ok })
+			waitFor(t, func() bool { return sink.(*pass).Check() == nil })
 			lying(t, 3)(sink)
 			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[4:], Settled: true})
-			one := sink.(*start)
-			waitFor(t, func() bool { return one.feed.check() == nil && one.feed.frozenBy(uid) != nil })
-			one.fail(errThaw)
+			one := sink.(*pass)
+			waitFor(t, func() bool { return one.Check() == nil && one.FrozenBy(uid) != nil })
+			one.fail(errRetry)
 		},
 		func(sink ledger.Sink) {
 			<-mended
@@ -234,25 +230,18 @@ func TestFeed_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true})
 		},
 	)
-	waitFor(t, func() bool { return f.frozenBy(uid) != nil })
-	view := views{f.set, f.frozenBy, nil, nil, nil}
-	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.frozenBy(uid) == nil {
-		t.Errorf("%v, frozen by %v", snapshot, f.frozenBy(uid))
-	}
-	if _, err := view.Snapshot(t.Context(), zoneObject(3)); err != nil {
-		t.Errorf("what was proven is not answered: %v", err)
-	}
-	if _, err := view.Snapshot(t.Context(), zoneObject(4)); !apierrors.IsStoreReadError(err) {
-		t.Errorf("what is not proven is answered with %v", err)
+	waitFor(t, func() bool { return f.FrozenBy(uid) != nil })
+	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.FrozenBy(uid) == nil {
+		t.Errorf("%v, frozen by %v", snapshot, f.FrozenBy(uid))
 	}
 	mend()
-	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 || f.frozenBy(uid) != nil {
-		t.Errorf("%v, %v, frozen by %v", snapshot, err, f.frozenBy(uid))
+	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 || f.FrozenBy(uid) != nil {
+		t.Errorf("%v, %v, frozen by %v", snapshot, err, f.FrozenBy(uid))
 	}
 }
 
 // A damaged header is found by the hash, a damaged object by its name.
-func TestFeed_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
+func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	f := feeding(t, func(sink ledger.Sink) {
 		sink.Reset()
 		wrong := base(t, 2)
@@ -262,22 +251,24 @@ func TestFeed_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 		sink.Ready()
 	})
 	waited(t, f)
-	if f.frozenBy(uid) == nil || f.frozenBy("ns/broken") == nil || f.frozenZones() != 2 {
-		t.Errorf("frozen: %v", f.frozen)
+	if f.FrozenBy(uid) == nil || f.FrozenBy("ns/broken") == nil || len(f.Frozen()) != 2 {
+		t.Errorf("frozen: %v", f.Frozen())
 	}
 }
 
 // Steps that do not fit over and over freeze their zone, and not the feed.
-func TestFeed_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
+func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
+	var proven sync.Once
 	misfit := func(sink ledger.Sink) {
 		sink.Reset()
 		sink.Base(base(t, 1))
 		sink.Ready()
-		waitFor(t, func() bool { _, ok := sink.(*start).feed.set.ByUID(uid); return ok })
+		// Later proofs, which are in flight, are of what was before: they must not end what the last misfit begins.
+		proven.Do(func() { waitFor(t, func() bool { return sink.(*pass).Check() == nil }) })
 		sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true})
 	}
 	f := feeding(t, misfit, misfit, misfit)
-	waitFor(t, func() bool { return f.frozenBy(uid) != nil })
+	waitFor(t, func() bool { return f.FrozenBy(uid) != nil })
 	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 101 {
 		t.Errorf("%v, %v", snapshot, ok)
 	}
@@ -295,15 +286,43 @@ func waitFor(t *testing.T, true func() bool) {
 }
 
 // Records of a zone beside a child's glue make one RRset.
-func TestMerged_joinsWhatStandsTogether(t *testing.T) {
+func TestMergeRRsets_joinsWhatStandsTogether(t *testing.T) {
 	a := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{"192.0.2.1"}}
 	b := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.ExplicitTTL(60), Data: []string{"192.0.2.2"}}
 	c := content.RRset{Owner: name.MustRel("ns"), Type: rdata.AAAA, TTL: content.InheritTTL(), Data: []string{"2001:db8::1"}}
-	got := merged([]content.RRset{a, b, c})
+	got := mergeRRsets([]content.RRset{a, b, c})
 	if len(got) != 2 || len(got[0].Data) != 2 || got[1].Type != rdata.AAAA {
 		t.Errorf("%+v", got)
 	}
 	if len(a.Data) != 1 {
 		t.Error("what was given is changed")
 	}
+}
+
+const uid = "u"
+
+// steps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
+func steps(t *testing.T, n int) []content.Step {
+	t.Helper()
+	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	all := []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
+	var state sethash.State
+	for i := 1; i <= n; i++ {
+		step := content.Step{
+			N: uint64(i + 1), From: serial.Serial(99 + i), Serial: serial.Serial(100 + i),
+			Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: fmt.Sprintf("192.0.2.%d", i)}},
+		}
+		if i == 1 {
+			inherit := content.InheritTTL()
+			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
+		}
+		removed, added := step.Elements()
+		var err error
+		if state, err = state.Update(removed, added); err != nil {
+			t.Fatal(err)
+		}
+		step.State = state
+		all = append(all, step)
+	}
+	return all
 }

@@ -1,0 +1,176 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fromapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// errAnother: a Zone of this name answered that is not the one asked for. The watch tells of it, too.
+var errAnother = errors.New("another Zone has the name now")
+
+// The answers of the API in the types of the view, which read what the server wrote as it is: names in it are
+// canonical, and not judged anew. A header has the fields of content.Header.
+type (
+	// rrset is v1alpha1.RRset.
+	rrset struct {
+		Owner name.Rel    `json:"owner"`
+		Type  rdata.Type  `json:"type"`
+		TTL   content.TTL `json:"ttl"`
+		Data  []string    `json:"data"`
+	}
+	// row is v1alpha1.Row.
+	row struct {
+		Owner name.Rel   `json:"owner"`
+		Type  rdata.Type `json:"type"`
+		Data  string     `json:"data"`
+	}
+	// ttlChange is v1alpha1.TTLChange.
+	ttlChange struct {
+		Owner  name.Rel     `json:"owner"`
+		Type   rdata.Type   `json:"type"`
+		Before *content.TTL `json:"before"`
+		After  *content.TTL `json:"after"`
+	}
+	// zoneChanges is v1alpha1.ZoneChanges in the form definition.
+	zoneChanges struct {
+		Metadata v1alpha1.ZoneViewMeta `json:"metadata"`
+		Steps    []struct {
+			ContentGeneration uint64          `json:"contentGeneration"`
+			Serial            serial.Serial   `json:"serial"`
+			ContentState      sethash.State   `json:"contentState"`
+			Time              *metav1.Time    `json:"time"`
+			HeaderBefore      *content.Header `json:"headerBefore"`
+			HeaderAfter       *content.Header `json:"headerAfter"`
+			Removed           []row           `json:"removed"`
+			Added             []row           `json:"added"`
+			TTLs              []ttlChange     `json:"ttls"`
+		} `json:"steps"`
+	}
+)
+
+// decodeDefinition reads a ZoneEntries in the form definition one RRset at a time: a large zone is held once, not a
+// second time as an answer.
+func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
+	var (
+		meta       v1alpha1.ZoneViewMeta
+		at         serial.Serial
+		generation uint64
+		hash       string
+		state      sethash.State
+		header     *content.Header
+		snapshot   *zoneview.Snapshot
+	)
+	fields := map[json.Token]any{
+		"metadata": &meta, "serial": &at, "contentGeneration": &generation, "hash": &hash, "contentState": &state, "header": &header,
+	}
+	answer := json.NewDecoder(body)
+	err := expectDelimiter(answer, '{')
+	for err == nil && answer.More() {
+		var key json.Token
+		key, err = answer.Token()
+		into, wanted := fields[key]
+		switch {
+		case err != nil:
+		case key == "rrsets" && header == nil:
+			err = errors.New("the answer has rrsets before its header, or no header")
+		case key == "rrsets":
+			if err = expectDelimiter(answer, '['); err != nil {
+				break
+			}
+			snapshot = zoneview.NewSnapshot(zone, *header, at, generation, state, func(yield func(content.RRset) bool) {
+				for answer.More() {
+					var listed rrset
+					if err = answer.Decode(&listed); err != nil || !yield(content.RRset(listed)) {
+						return
+					}
+				}
+			})
+			if err == nil {
+				err = expectDelimiter(answer, ']')
+			}
+		case wanted:
+			err = answer.Decode(into)
+		default:
+			err = answer.Decode(new(json.RawMessage))
+		}
+	}
+	if err == nil {
+		err = expectDelimiter(answer, '}') // without its end an answer was cut
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case snapshot == nil:
+		return nil, errors.New("the answer has no rrsets")
+	case meta.UID != zone.UID:
+		return nil, fmt.Errorf("%w: uid %s, not %s", errAnother, meta.UID, zone.UID)
+	case hash != snapshot.Hash():
+		return nil, fmt.Errorf("%s, serial %d: %w: its header and content state make hash %s, the answer says %s", snapshot, snapshot.Serial(), zoneview.ErrMisfit, snapshot.Hash(), hash)
+	}
+	return snapshot, nil
+}
+
+func expectDelimiter(answer *json.Decoder, want json.Delim) error {
+	got, err := answer.Token()
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	if err == nil && got != want {
+		err = fmt.Errorf("the answer has %v where %v belongs", got, want)
+	}
+	return err
+}
+
+// decodeSteps reads a ZoneChanges: each step begins at the serial that the one before it led to.
+func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]content.Step, error) {
+	var changes zoneChanges
+	if err := json.NewDecoder(body).Decode(&changes); err != nil {
+		return nil, err
+	}
+	if changes.Metadata.UID != uid {
+		return nil, fmt.Errorf("%w: uid %s, not %s", errAnother, changes.Metadata.UID, uid)
+	}
+	steps, at := make([]content.Step, 0, len(changes.Steps)), since
+	for _, listed := range changes.Steps {
+		step := content.Step{
+			N: listed.ContentGeneration, From: at, Serial: listed.Serial, State: listed.ContentState,
+			HeaderBefore: listed.HeaderBefore, HeaderAfter: listed.HeaderAfter,
+			Removed: rowsOf(listed.Removed), Added: rowsOf(listed.Added),
+		}
+		for _, change := range listed.TTLs {
+			step.TTLs = append(step.TTLs, content.TTLChange(change))
+		}
+		if listed.Time != nil {
+			step.Time = listed.Time.Unix()
+		}
+		at = step.Serial
+		steps = append(steps, step)
+	}
+	if at != until {
+		return nil, fmt.Errorf("%w: the answer ends at serial %d", zoneview.ErrMisfit, at)
+	}
+	return steps, nil
+}
+
+func rowsOf(listed []row) []content.Row {
+	var rows []content.Row
+	for _, one := range listed {
+		rows = append(rows, content.Row(one))
+	}
+	return rows
+}

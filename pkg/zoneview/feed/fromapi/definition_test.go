@@ -1,0 +1,40 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fromapi
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// jsonFields are the names of the fields of a struct in JSON.
+func jsonFields(t reflect.Type) (fields []string) {
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields = append(fields, name)
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+// A field that the API gets, and that is not read, would be missing from the view without a word.
+func TestDefinition_readsEveryFieldOfTheAPI(t *testing.T) {
+	for api, read := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[v1alpha1.RRset]():      reflect.TypeFor[rrset](),
+		reflect.TypeFor[v1alpha1.Row]():        reflect.TypeFor[row](),
+		reflect.TypeFor[v1alpha1.TTLChange]():  reflect.TypeFor[ttlChange](),
+		reflect.TypeFor[v1alpha1.ZoneHeader](): reflect.TypeFor[content.Header](),
+		reflect.TypeFor[v1alpha1.NameServer](): reflect.TypeFor[content.NameServer](),
+		reflect.TypeFor[v1alpha1.ZoneStep]():   reflect.TypeFor[zoneChanges]().Field(1).Type.Elem(),
+	} {
+		if want, got := jsonFields(api), jsonFields(read); !slices.Equal(got, want) {
+			t.Errorf("%s has the fields %v, and %v are read; add what is missing to definition.go", api, want, got)
+		}
+	}
+}

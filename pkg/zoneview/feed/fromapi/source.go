@@ -1,0 +1,169 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fromapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	informers "kubi.zone/kubizone/pkg/generated/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed"
+)
+
+const (
+	// parallel is well below the half of its seats that the server gives to one user.
+	parallel = 8
+	// firstPause doubles with each failure of a zone, up to longestPause, and each is drawn up to half longer.
+	firstPause   = 200 * time.Millisecond
+	longestPause = time.Minute
+	// quietFailures is the failures of a zone in a row from which on they are logged, and one that the zone cannot be
+	// proven freezes it: a server that restarts is no news.
+	quietFailures = 3
+)
+
+// Config says where zones come from and go to. Client, Zones and Set are required.
+type Config struct {
+	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: Parallel is the limit.
+	Client rest.Interface
+	// Zones tells of Zones. The caller starts it. A source looks at names, labels and status alone, so a transform may
+	// drop the rest.
+	Zones informers.ZoneInformer
+	// Set is written by the source alone.
+	Set *zoneview.Set
+	// Interest says whether a zone belongs in the Set. It sees what the transform of Zones leaves. Nil: every zone.
+	Interest func(*v1alpha1.Zone) bool
+	// Parallel is how many zones are read at once. 0: 8.
+	Parallel int
+}
+
+// Source writes one Set. Keys of zones are namespace/name.
+type Source struct {
+	Config
+	*feed.Feed
+	registration cache.ResourceEventHandlerRegistration
+	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	restarts     *metrics.CounterVec
+	frozenZones  *metrics.Gauge
+}
+
+// New makes a source that hears of Zones from now on. The error is that of an informer that has ended.
+func New(config Config) (*Source, error) {
+	if config.Parallel == 0 {
+		config.Parallel = parallel
+	}
+	if config.Interest == nil {
+		config.Interest = func(*v1alpha1.Zone) bool { return true }
+	}
+	s := &Source{
+		Config: config,
+		Feed:   feed.New(config.Set, config.Parallel),
+		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
+			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
+		}),
+		restarts: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
+			Help:           "Zones read anew because a view was not what the server said (reason misfit), or the server no longer held its serial (reason trimmed).",
+			StabilityLevel: metrics.BETA}, []string{"reason"}),
+		frozenZones: metrics.NewGauge(&metrics.GaugeOpts{Namespace: "kubizone", Subsystem: "view", Name: "frozen_zones",
+			Help:           "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.",
+			StabilityLevel: metrics.BETA}),
+	}
+	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(object any, first bool) { s.enqueue(object, first) },
+		UpdateFunc: func(_, object any) { s.enqueue(object, false) },
+		DeleteFunc: func(object any) { s.enqueue(object, false) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("zones: %w", err)
+	}
+	s.registration = registration
+	return s, nil
+}
+
+// jittered keeps the zones that failed together from coming back together.
+type jittered struct {
+	workqueue.TypedRateLimiter[cache.ObjectName]
+}
+
+func (j jittered) When(zone cache.ObjectName) time.Duration {
+	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
+}
+
+// Metrics are to be registered before Run by the process that serves them.
+func (s *Source) Metrics() []metrics.Registerable {
+	return []metrics.Registerable{s.restarts, s.frozenZones}
+}
+
+// Look has a zone looked at again: what Interest says of it has changed.
+func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
+
+// enqueue has a zone read. Events that come while it is being read become one.
+func (s *Source) enqueue(object any, first bool) {
+	zone, err := cache.DeletionHandlingObjectToName(object)
+	if err != nil {
+		klog.Background().Error(err, "an event of no Zone")
+		return
+	}
+	if first {
+		s.Report(context.Background(), zone.String(), feed.ErrNotRead, false)
+	}
+	s.queue.Add(zone)
+}
+
+// Run follows until ctx ends. It is called once.
+func (s *Source) Run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer s.queue.ShutDown()
+	for range s.Parallel {
+		workers.Go(func() {
+			for s.updateNext(ctx) {
+			}
+		})
+	}
+	if cache.WaitForCacheSync(ctx.Done(), s.registration.HasSynced) {
+		s.EndListing(ctx, nil)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// updateNext brings one zone up to date; false at the end.
+func (s *Source) updateNext(ctx context.Context) bool {
+	zone, end := s.queue.Get()
+	if end {
+		return false
+	}
+	defer s.queue.Done(zone)
+	err := s.update(ctx, zone)
+	if ctx.Err() != nil {
+		return false
+	}
+	key, failures := zone.String(), s.queue.NumRequeues(zone)+1
+	unprovable := failures >= quietFailures && (errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err))
+	s.Report(ctx, key, err, unprovable)
+	frozen, _ := s.Counts()
+	s.frozenZones.Set(float64(frozen))
+	if err == nil {
+		s.queue.Forget(zone)
+		return true
+	}
+	if failures >= quietFailures && !unprovable {
+		klog.FromContext(ctx).Error(err, "a zone cannot be read; what is there stays", "zone", key, "times", failures)
+	}
+	s.queue.AddRateLimited(zone)
+	return true
+}

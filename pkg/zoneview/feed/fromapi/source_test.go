@@ -1,0 +1,303 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fromapi_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/component-base/metrics"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// restarts is the counter of one reason.
+func restarts(t *testing.T, registry metrics.KubeRegistry, reason string) int {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "kubizone_feed_restarts_total" && metric.GetLabel()[0].GetValue() == reason {
+				return int(metric.GetCounter().GetValue())
+			}
+		}
+	}
+	return 0
+}
+
+// history is every state of zones that the server told of.
+type history struct {
+	mutex   sync.Mutex
+	hash    map[string]string // uid and serial
+	settled map[string]bool
+}
+
+func at[T ~int64 | ~uint32](uid string, serial T) string { return fmt.Sprint(uid, " ", serial) }
+
+func (h *history) record(t *testing.T, s *server) {
+	t.Helper()
+	list, err := s.KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(zone *v1alpha1.Zone) {
+		h.mutex.Lock()
+		defer h.mutex.Unlock()
+		h.hash[at(string(zone.UID), zone.Status.Serial)] = zone.Status.Hash
+		h.settled[at(string(zone.UID), zone.Status.SettledSerial)] = true
+	}
+	for i := range list.Items {
+		take(&list.Items[i])
+	}
+	events, err := s.KubizoneV1alpha1().Zones("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(events.Stop)
+	go func() {
+		for event := range events.ResultChan() {
+			if zone, ok := event.Object.(*v1alpha1.Zone); ok && event.Type != watch.Deleted {
+				take(zone)
+			}
+		}
+	}()
+}
+
+// write tries again what had no turn beside the consequences of earlier writes; nothing was written then.
+func write(t *testing.T, one func() error) {
+	t.Helper()
+	err := one()
+	for tries := 0; apierrors.IsTimeout(err) && tries < 3; tries++ {
+		err = one()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// S7.2: whatever happens, each state of the Set is one that was settled, with the hash that the server has for it, and
+// the last is the server's.
+func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
+	s := newServer(t)
+	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
+	s.makeZone("a", "dev", v1alpha1.ZoneSpec{DomainName: "dev", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}})
+	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
+	told := &history{hash: map[string]string{}, settled: map[string]bool{}}
+	told.record(t, s)
+	f := s.startFeed(s.address().String(), nil)
+	registry := f.registry
+	f.waitForSync(t)
+
+	events, end := f.Subscribe()
+	defer end()
+	type state struct{ at, hash string }
+	var seen []state
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for event := range events {
+			if snapshot, ok := f.Settled(event.Zone.UID); ok {
+				if err := snapshot.Prove(); err != nil {
+					t.Error(err)
+				}
+				seen = append(seen, state{at(snapshot.Zone().UID, snapshot.Serial()), snapshot.Hash()})
+			}
+		}
+	}()
+
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	draw := rand.New(rand.NewPCG(seed, 0))
+	zones, records := s.KubizoneV1alpha1().Zones("a"), s.KubizoneV1alpha1().Records("a")
+	patch := func(name, text string) {
+		write(t, func() error {
+			_, err := zones.Patch(t.Context(), name, types.MergePatchType, []byte(text), metav1.PatchOptions{})
+			return err
+		})
+	}
+	there := map[string]bool{}
+	for range 150 {
+		switch n := draw.IntN(100); {
+		case n < 60:
+			id := fmt.Sprint("r", draw.IntN(60))
+			zone := []string{"org", "dev", "net"}[draw.IntN(3)]
+			spec := v1alpha1.RecordSpec{DomainName: "n" + id[1:], ZoneRef: &v1alpha1.ZoneReference{Name: zone}, Type: "A",
+				Values: []string{fmt.Sprintf("192.0.2.%d", draw.IntN(250)), fmt.Sprintf("198.51.100.%d", draw.IntN(250))}}
+			if draw.IntN(3) == 0 {
+				spec.TTL = ptr.To(int32(draw.IntN(5000)))
+			}
+			if there[id] {
+				write(t, func() error { return records.Delete(t.Context(), id, metav1.DeleteOptions{}) })
+			} else {
+				s.makeRecord("a", id, spec)
+			}
+			there[id] = !there[id]
+		case n < 75:
+			patch("org", fmt.Sprintf(`{"spec":{"ttl":%d}}`, 100+draw.IntN(1000)))
+		case n < 85:
+			patch("dev", fmt.Sprintf(`{"spec":{"domainName":"dev%d"}}`, draw.IntN(3)))
+		case n < 95:
+			patch("net", fmt.Sprintf(`{"spec":{"domainName":"example%d.net."}}`, draw.IntN(3)))
+		default:
+			patch("dev", fmt.Sprintf(`{"spec":{"nameServers":[{"name":"ns%d","addresses":["192.0.2.%d"]}]}}`, draw.IntN(9), draw.IntN(250)))
+		}
+	}
+	s.waitEqual(f, nil)
+	// What no rule allows any more leaves the zone, and comes back: consequences that settle later.
+	for _, pattern := range []string{"n1*", "*"} {
+		patch("org", fmt.Sprintf(`{"spec":{"delegations":[{"zones":["*"],"records":[{"pattern":%q}]}]}}`, pattern))
+		s.waitEqual(f, nil)
+	}
+	end()
+	<-watched
+	told.mutex.Lock()
+	defer told.mutex.Unlock()
+	known := 0
+	for _, state := range seen {
+		if !told.settled[state.at] {
+			t.Errorf("uid and serial %s was in the Set, and never settled", state.at)
+		}
+		if hash, ok := told.hash[state.at]; ok {
+			known++
+			if hash != state.hash {
+				t.Errorf("uid and serial %s had hash %s in the Set, %s at the server", state.at, state.hash, hash)
+			}
+		}
+	}
+	if known < 20 {
+		t.Errorf("%d states of %d could be compared", known, len(seen))
+	}
+	for _, reason := range []string{"misfit", "trimmed"} {
+		if n := restarts(t, registry, reason); n > 0 {
+			t.Errorf("%d restarts for %s while nothing was wrong", n, reason)
+		}
+	}
+}
+
+// A server that is away changes nothing. A zone of which its journal, too, no longer has a serial (410) is read anew.
+func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
+	s := newServer(t)
+	b := behindBalancer(t, s)
+	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
+	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
+	f := s.startFeed(b.Addr.String(), nil)
+	registry := f.registry
+	f.waitForSync(t)
+	s.waitEqual(f, nil)
+	org, ok := f.Find("", name.MustParse("example.org."))
+	if !ok {
+		t.Fatal("example.org. is not in")
+	}
+
+	b.Set()
+	waitReady(t, b, 0)
+	s.stop()
+	s.start()
+	for i := range 200 { // more than the journal keeps
+		s.makeRecord("a", fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: `"while away"`})
+	}
+	s.stop()
+	if still, ok := f.Settled(org.Zone().UID); !ok || still != org {
+		t.Error("the zone changed while its server was away")
+	}
+	s.start()
+	b.Set(s.address())
+	s.waitEqual(f, nil)
+	if n := restarts(t, registry, "trimmed"); n != 1 {
+		t.Errorf("%d zones were read anew, want the one that has gone on", n)
+	}
+	if n := restarts(t, registry, "misfit"); n > 0 {
+		t.Errorf("%d misfits", n)
+	}
+	s.makeRecord("a", "after", v1alpha1.RecordSpec{DomainName: "after.example.net.", Type: "TXT", RData: `"back"`})
+	s.waitEqual(f, nil)
+}
+
+// A deleted zone leaves; one made anew under its name is another; a renamed one is found by its new name alone.
+func TestFeed_zonesComeGoAndAreRenamed_S6_8(t *testing.T) {
+	s := newServer(t)
+	f := s.startFeed(s.address().String(), nil)
+	f.waitForSync(t) // of nothing
+	first := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
+	s.makeRecord("a", "www", v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "A", RData: "192.0.2.1"})
+	s.waitEqual(f, nil)
+
+	zones := s.KubizoneV1alpha1().Zones("a")
+	if err := zones.Delete(t.Context(), "org", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
+	s.waitEqual(f, nil)
+	if _, ok := f.ByUID(string(first.UID)); ok || first.UID == second.UID {
+		t.Error("the zone of before is still there")
+	}
+
+	if _, err := zones.Patch(t.Context(), "org", types.MergePatchType, []byte(`{"spec":{"domainName":"example.net."}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.waitEqual(f, nil)
+	if _, ok := f.Find("", name.MustParse("example.org.")); ok {
+		t.Error("the zone is found by the name it had")
+	}
+	if err := zones.Delete(t.Context(), "org", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.waitEqual(f, nil)
+	for snapshot := range f.All() {
+		t.Errorf("%s stayed", snapshot)
+	}
+}
+
+// A zone that is of no interest is not read.
+func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
+	s := newServer(t)
+	s.makeZone("a", "outside", v1alpha1.ZoneSpec{DomainName: "example.org."})
+	s.makeZone("a", "inside", v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"})
+	inside := func(zone *v1alpha1.Zone) bool { return zone.Status.View == "inside" }
+	f := s.startFeed(s.address().String(), inside)
+	f.waitForSync(t)
+	s.waitEqual(f, inside)
+	if _, ok := f.Find("", name.MustParse("example.org.")); ok {
+		t.Error("a zone of another view is in")
+	}
+}
+
+// A large listing is in when the feed says that it is, and a server that is not there is said to be missing.
+func TestFeed_isInSyncWhenAllIsIn(t *testing.T) {
+	s := newServer(t)
+	b := behindBalancer(t, s)
+	b.Set()
+	waitReady(t, b, 0)
+	const many = 60
+	for i := range many {
+		s.makeZone("a", fmt.Sprint("z", i), v1alpha1.ZoneSpec{DomainName: fmt.Sprintf("z%d.example.", i)})
+	}
+	f := s.startFeed(b.Addr.String(), nil)
+	time.Sleep(300 * time.Millisecond)
+	if err := f.feed.Check(); err == nil || !strings.Contains(err.Error(), "not listed yet") {
+		t.Errorf("without a server: %v", err)
+	}
+	b.Set(s.address())
+	f.waitForSync(t)
+	count := 0
+	for range f.All() {
+		count++
+	}
+	if count != many {
+		t.Errorf("in sync with %d zones of %d", count, many)
+	}
+}

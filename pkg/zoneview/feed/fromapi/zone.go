@@ -1,0 +1,218 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fromapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed"
+)
+
+const (
+	// entriesTime and changesTime bound one answer.
+	entriesTime = 15 * time.Minute
+	changesTime = time.Minute
+	// keepUp is how often a zone that is still being proven is led on: the server holds the steps of a busy zone for
+	// seconds only.
+	keepUp = time.Second
+)
+
+// reasons why a zone is read anew.
+const (
+	misfit  = "misfit"
+	trimmed = "trimmed"
+)
+
+// wantedZone is the Zone as the watch last told of it; nil where it does not belong in the Set.
+func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
+	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !s.Interest(zone):
+		return nil, nil
+	}
+	return zone, nil
+}
+
+// update makes the Set say of one zone what its Zone says. An error is one to try again after.
+func (s *Source) update(ctx context.Context, object cache.ObjectName) error {
+	zone, err := s.wantedZone(object)
+	if err != nil {
+		return err
+	}
+	key, uid := object.String(), ""
+	if zone != nil && zone.Status.FQDN != "" { // one that ended has no name (S3.4), and may come again with its uid
+		uid = string(zone.UID)
+	}
+	s.RemoveUnless(key, uid)
+	if zone == nil || zone.Status.SettledSerial == 0 {
+		return nil // S7.2: there is nothing to deliver, and an event will say when there is
+	}
+	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
+		err := s.countRestart(s.follow(ctx, zone, snapshot))
+		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
+			return err
+		}
+		klog.FromContext(ctx).Info("a zone is read anew", "zone", key, "serial", snapshot.Serial(), "reason", err)
+	}
+	return s.countRestart(s.read(ctx, object, zone))
+}
+
+// isExpired is the 410 of a server that no longer holds a serial.
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+// countRestart is err, counted where a zone is to be read anew for it.
+func (s *Source) countRestart(err error) error {
+	switch {
+	case errors.Is(err, zoneview.ErrMisfit):
+		s.restarts.WithLabelValues(misfit).Inc()
+	case isExpired(err):
+		s.restarts.WithLabelValues(trimmed).Inc()
+	}
+	return err
+}
+
+// follow leads a zone that is in the Set to its settled serial.
+func (s *Source) follow(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
+	settled := serial.Serial(zone.Status.SettledSerial)
+	if snapshot.Serial() == settled {
+		// A store that was restored may have come to the same serial another way.
+		if zone.Status.Serial == zone.Status.SettledSerial && zone.Status.Hash != snapshot.Hash() {
+			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(), zone.Status.Hash)
+		}
+		return nil
+	}
+	steps, err := s.readSteps(ctx, zone, snapshot.Serial(), settled)
+	if err != nil {
+		return err
+	}
+	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
+}
+
+// read reads a zone whole and puts it in, proven, at its settled serial. While the proof is in flight it leads the zone
+// on: the server holds the steps of a busy zone for seconds only.
+func (s *Source) read(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
+	snapshot, err := s.readDefinition(ctx, zone)
+	if err != nil {
+		return err
+	}
+	var proving sync.WaitGroup
+	defer proving.Wait()
+	var proof chan error
+	for at := snapshot.Serial(); ; {
+		now, err := s.wantedZone(object)
+		if err != nil {
+			return err
+		}
+		if now == nil || now.UID != zone.UID {
+			return nil // the event that said so is in the queue
+		}
+		settled := serial.Serial(now.Status.SettledSerial)
+		switch {
+		case proof == nil:
+			// What was read is the newest state. The settled one may be some steps before it, or behind it by now.
+			if snapshot, err = s.moveTo(ctx, now, snapshot, settled); err == nil {
+				proof = make(chan error, 1)
+				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
+				proving.Go(func() { proof <- begun.Run(ctx) })
+			}
+		case settled != at:
+			var steps []content.Step
+			if steps, err = s.readSteps(ctx, now, at, settled); err == nil {
+				err = s.Apply(ctx, object.String(), content.Transaction{Steps: steps, Settled: true}, zoneview.Zone{})
+			}
+		}
+		if err != nil {
+			return err
+		}
+		at = settled
+		select {
+		case err := <-proof:
+			return err
+		case <-time.After(keepUp):
+		}
+	}
+}
+
+// moveTo is the state of zone at a serial, from a snapshot some steps before or after it.
+func (s *Source) moveTo(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (*zoneview.Snapshot, error) {
+	switch {
+	case settled == snapshot.Serial():
+		return snapshot, nil
+	case settled.Ahead(snapshot.Serial()):
+		steps, err := s.readSteps(ctx, zone, snapshot.Serial(), settled)
+		for _, step := range steps {
+			if snapshot, err = snapshot.Apply(step); err != nil {
+				break
+			}
+		}
+		return snapshot, err
+	}
+	steps, err := s.readSteps(ctx, zone, settled, snapshot.Serial())
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.UndoAll(steps)
+}
+
+// request asks for one subresource of a zone in the form definition.
+func (s *Source) request(ctx context.Context, zone *v1alpha1.Zone, subresource string, parameters map[string]string) (io.ReadCloser, error) {
+	request := s.Client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
+		Param("form", v1alpha1.FormDefinition).SetHeader("Accept", "application/json")
+	for name, value := range parameters {
+		request = request.Param(name, value)
+	}
+	return request.Stream(ctx)
+}
+
+// readDefinition is the newest state of the zone, unproven.
+func (s *Source) readDefinition(ctx context.Context, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, entriesTime)
+	defer cancel()
+	body, err := s.request(ctx, zone, "entries", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	snapshot, err := decodeDefinition(body, zoneview.Zone{UID: string(zone.UID), View: zone.Status.View, Namespace: zone.Namespace, Name: zone.Name})
+	if err != nil {
+		return nil, fmt.Errorf("entries of zone %s/%s: %w", zone.Namespace, zone.Name, err)
+	}
+	return snapshot, nil
+}
+
+// readSteps are the steps that lead from the serial since to the serial until.
+func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
+	ctx, cancel := context.WithTimeout(ctx, changesTime)
+	defer cancel()
+	body, err := s.request(ctx, zone, "changes", map[string]string{
+		"since": strconv.FormatUint(uint64(since), 10), "until": strconv.FormatUint(uint64(until), 10),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	steps, err := decodeSteps(body, string(zone.UID), since, until)
+	if err != nil {
+		return nil, fmt.Errorf("changes of zone %s/%s from serial %d to %d: %w", zone.Namespace, zone.Name, since, until, err)
+	}
+	return steps, nil
+}

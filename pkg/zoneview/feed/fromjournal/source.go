@@ -1,0 +1,159 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fromjournal
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed"
+)
+
+const (
+	// failurePause is between a failure and the next pass.
+	failurePause = time.Second
+	// firstRetry is when frozen zones are read again. It doubles up to longestRetry: a zone that was mended needs no
+	// restart of the server, and a store that stays damaged is not read over and over.
+	firstRetry   = time.Minute
+	longestRetry = time.Hour
+)
+
+// errRetry ends a pass so that frozen zones are read again.
+var errRetry = errors.New("frozen zones are read again")
+
+// Source keeps a feed at the state of the store. Keys of zones are their uids.
+type Source struct {
+	*feed.Feed
+	follow       func(ctx context.Context, sink ledger.Sink) error
+	pause, retry time.Duration
+}
+
+// New makes a source that writes the Set.
+func New(from *ledger.Ledger, set *zoneview.Set) *Source {
+	return &Source{Feed: feed.New(set, runtime.GOMAXPROCS(0)), follow: from.Follow, pause: failurePause, retry: firstRetry}
+}
+
+// Run follows until ctx ends.
+func (s *Source) Run(ctx context.Context) error {
+	for retry := s.retry; ctx.Err() == nil; {
+		err := s.runPass(ctx, retry)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, errRetry) {
+			retry = min(2*retry, longestRetry)
+			continue
+		}
+		retry = s.retry
+		klog.FromContext(ctx).Error(err, "A view of the zones is not what the store says; it starts over", "times", s.Fail(err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(s.pause):
+		}
+	}
+	return nil
+}
+
+// runPass follows until something does not fit, or frozen zones are to be read again.
+func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	p := &pass{Source: s, ctx: ctx, fail: fail}
+	p.goroutines.Go(func() {
+		for wait := retry; ; wait = s.retry {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+			if frozen, _ := s.Counts(); frozen > 0 {
+				fail(errRetry)
+			}
+		}
+	})
+	err := s.follow(ctx, p)
+	fail(errors.Join(errors.New("the journal ended"), err))
+	p.goroutines.Wait()
+	return context.Cause(ctx)
+}
+
+// pass is the sink of one listing of all zones and what follows.
+type pass struct {
+	*Source
+	ctx        context.Context
+	fail       context.CancelCauseFunc
+	listings   int
+	unreadable map[string]error
+	goroutines sync.WaitGroup
+}
+
+var _ ledger.Sink = (*pass)(nil)
+
+// Reset begins a listing. The feed stays in sync where this pass only looks for frozen zones again.
+func (p *pass) Reset() {
+	p.listings++
+	p.unreadable = make(map[string]error)
+	p.BeginListing(p.listings == 1)
+}
+
+// Unreadable notes a zone whose object cannot be read.
+func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[namespace+"/"+name] = err }
+
+// Base proves a zone in the background.
+func (p *pass) Base(base ledger.Base) {
+	uid, z := base.Zone.UID, base.Zone
+	proof := p.Feed.Base(uid, feed.Base{
+		Snapshot: zoneview.NewSnapshot(identify(uid, base.Identity), z.Header, z.Serial, z.N, z.State, slices.Values(mergeRRsets(base.Sets))),
+		Hash:     base.Hash, Settled: base.Settled, Since: base.Since, Final: true,
+	})
+	p.goroutines.Go(func() { p.restartUnlessFrozen(uid, proof.Run(p.ctx)) })
+}
+
+// Ready ends the listing.
+func (p *pass) Ready() { p.EndListing(p.ctx, p.unreadable) }
+
+// Apply takes in a transaction of the journal.
+func (p *pass) Apply(uid string, tx content.Transaction) {
+	if p.ctx.Err() != nil {
+		return
+	}
+	var first zoneview.Zone
+	if tx.Zone != nil {
+		first = identify(uid, *tx.Zone)
+	}
+	p.restartUnlessFrozen(uid, p.Feed.Apply(p.ctx, uid, tx, first))
+}
+
+// restartUnlessFrozen ends the pass for an error of a zone that reading again may mend.
+func (p *pass) restartUnlessFrozen(uid string, err error) {
+	if err != nil && p.FrozenBy(uid) == nil {
+		p.fail(err)
+	}
+}
+
+func identify(uid string, identity content.Identity) zoneview.Zone {
+	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
+}
+
+// mergeRRsets makes one RRset of those with the same owner and type: records of a zone may stand where a child's glue
+// does. sets are in canonical order.
+func mergeRRsets(sets []content.RRset) []content.RRset {
+	var out []content.RRset
+	for _, set := range sets {
+		if last := len(out) - 1; last >= 0 && out[last].Compare(set) == 0 {
+			out[last] = out[last].Merge(set)
+			continue
+		}
+		out = append(out, set)
+	}
+	return out
+}
