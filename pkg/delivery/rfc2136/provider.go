@@ -39,14 +39,13 @@ type Config struct {
 type Provider struct {
 	config Config
 
+	// order puts RRsets that the server refused alone behind the others.
+	order delivery.WriteOrder
+
 	mu sync.Mutex
 	// theirs is the foreign data in the place of a zone's RRsets at the last comparison, by the UID of the zone. It
 	// saves transfers, and no verdict rests on it.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
-	// refuses are RRsets that the server refused alone, by the UID of the zone, each with how many it had refused
-	// until then. They go out behind the others, the one first that was refused longest ago. No verdict rests on it.
-	refuses  map[string]map[delivery.RRsetKey]uint64
-	refusals uint64
 	// last is the zone that was delivered last.
 	last name.Name
 }
@@ -73,7 +72,7 @@ func New(config Config) (*Provider, error) {
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
-	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}, refuses: map[string]map[delivery.RRsetKey]uint64{}}, nil
+	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
 func addPort(server string) string {
@@ -99,12 +98,12 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	changes, err := w.setKnownConflictsAside(ctx, w.dropServerOwned(changes))
 	if err == nil {
-		first, last := w.divideByRefusal(changes)
+		first, last := w.order.Divide(plan.Zone, changes)
 		if err = out.writeAll(ctx, first, plan.Changes == nil, 0); err == nil {
 			out.isolated = 0
 			err = out.writeAll(ctx, last, plan.Changes == nil, 0)
 		}
-		w.rememberRefused(changes)
+		w.noteOrder(changes)
 	}
 	report := delivery.Report{Failed: w.listFailures(), Proven: w.proven}
 	if err == nil {
@@ -130,9 +129,9 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	out := &write{work: w, revise: func(_ []delivery.Change, held contents) []delivery.Change { return w.findRemovals(held) }}
 	changes := w.findRemovals(held)
 	err = out.writeAll(ctx, changes, true, 0)
+	p.order.Forget(plan.Zone)
 	p.mu.Lock()
 	delete(p.theirs, plan.UID)
-	delete(p.refuses, plan.UID)
 	if p.last == plan.Zone {
 		p.last = name.Name{}
 	}

@@ -4,7 +4,6 @@
 package rfc2136
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -28,8 +27,6 @@ const (
 	// maxIsolating is how many updates of one delivery search for the records that the server refuses: so many for what
 	// it did not refuse before, and as many for what it did.
 	maxIsolating = 64
-	// maxRefuses bounds the RRsets of one zone that are remembered as refused.
-	maxRefuses = 4096
 	// soon is when the search goes on.
 	soon = 5 * time.Second
 )
@@ -355,58 +352,21 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 
 // hasNewRefusal says that an RRset was refused alone that was not before, and that will be remembered.
 func (w *work) hasNewRefusal() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	known := w.refuses[w.plan.UID]
+	known := w.order.Failed(w.plan.Zone)
 	for key := range w.alone {
 		if _, is := known[key]; !is {
-			return len(known) < maxRefuses
+			return len(known) < delivery.MaxFailed
 		}
 	}
 	return false
 }
 
-// divideByRefusal puts what the server refused before, and what changes at the same names, behind the rest.
-func (w *work) divideByRefusal(changes []delivery.Change) (first, last []delivery.Change) {
-	w.mu.Lock()
-	refused := map[name.Name]uint64{}
-	for key, at := range w.refuses[w.plan.UID] {
-		refused[key.Name] = max(at, refused[key.Name])
-	}
-	w.mu.Unlock()
+// noteOrder remembers which changes were refused alone, and which were taken.
+func (w *work) noteOrder(changes []delivery.Change) {
 	for _, change := range changes {
-		if _, is := refused[change.After.Name]; is {
-			last = append(last, change)
-		} else {
-			first = append(first, change)
+		if key := change.After.Key(); w.alone[key] || w.taken[key] {
+			w.order.Note(w.plan.Zone, key, w.alone[key])
 		}
-	}
-	slices.SortStableFunc(last, func(one, other delivery.Change) int {
-		return cmp.Compare(refused[one.After.Name], refused[other.After.Name])
-	})
-	return first, last
-}
-
-// rememberRefused remembers which changes were refused alone, and forgets those that were taken.
-func (w *work) rememberRefused(changes []delivery.Change) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	known := w.refuses[w.plan.UID]
-	if known == nil {
-		known = map[delivery.RRsetKey]uint64{}
-	}
-	for _, change := range changes {
-		key := change.After.Key()
-		switch _, is := known[key]; {
-		case w.alone[key] && (is || len(known) < maxRefuses):
-			w.refusals++
-			known[key] = w.refusals
-		case w.taken[key]:
-			delete(known, key)
-		}
-	}
-	if w.refuses[w.plan.UID] = known; len(known) == 0 {
-		delete(w.refuses, w.plan.UID)
 	}
 }
 

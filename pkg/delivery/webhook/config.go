@@ -126,7 +126,7 @@ func New(config Config) (*Provider, error) {
 		IdleConnTimeout:        90 * time.Second,
 	}
 	return &Provider{
-		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, behind: map[name.Name]map[delivery.RRsetKey]uint64{}, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
+		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
 		client: &http.Client{
 			Transport: transport,
 			// A redirect may lead to a host that must not have what is signed for this one, or must not be reached.

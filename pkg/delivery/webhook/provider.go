@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,10 +33,7 @@ type Provider struct {
 	extensions []string
 	askedAt    time.Time
 	verified   map[name.Name]delivery.RRsetKey // where the last Verify ended, of zones that it compared in part
-	// behind are RRsets that failed when they were written last, by zone, each with how many had failed until then:
-	// those that did not go first, and of them the one first that failed longest ago. No verdict rests on it.
-	behind map[name.Name]map[delivery.RRsetKey]uint64
-	fails  uint64
+	order      delivery.WriteOrder
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -62,7 +58,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 // writeAll writes the RRsets that failed when they were written last behind the rest, as an attempt may end before all
 // are written.
 func (w *writer) writeAll(ctx context.Context) error {
-	behind := w.provider.listBehind(w.plan.Zone)
+	behind := w.provider.order.Failed(w.plan.Zone)
 	if w.plan.Changes == nil {
 		var last []delivery.RRset
 		for set := range w.plan.All {
@@ -83,39 +79,14 @@ func (w *writer) writeAll(ctx context.Context) error {
 		}
 		return nil
 	}
-	var last [][]delivery.Change
-	failed := map[name.Name]uint64{}
-	for at := 0; at < len(w.plan.Changes); {
-		end := at
-		for end < len(w.plan.Changes) && w.plan.Changes[end].After.Name == w.plan.Changes[at].After.Name {
-			end++
-		}
-		atOneName := w.plan.Changes[at:end]
-		at = end
-		isBehind := false
-		for _, change := range atOneName {
-			if at, is := behind[change.After.Key()]; is {
-				isBehind, failed[change.After.Name] = true, max(at, failed[change.After.Name])
-			}
-		}
-		if isBehind {
-			last = append(last, atOneName)
-		} else if err := w.writeName(ctx, atOneName); err != nil {
-			return err
-		}
+	first, last := w.provider.order.Divide(w.plan.Zone, w.plan.Changes)
+	if err := w.writeNames(ctx, first); err != nil {
+		return err
 	}
-	slices.SortStableFunc(last, func(one, other []delivery.Change) int {
-		return cmp.Compare(failed[one[0].After.Name], failed[other[0].After.Name])
-	})
 	if err := w.beginBehind(ctx, len(last)); err != nil {
 		return err
 	}
-	for _, atOneName := range last {
-		if err := w.writeName(ctx, atOneName); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.writeNames(ctx, last)
 }
 
 // beginBehind begins with the RRsets that failed before, if there are any.
@@ -128,52 +99,31 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeName writes what changed at one name. It removes first, because a CNAME takes the place of other types and they
-// take its place.
-func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error {
-	for _, change := range changes {
-		if len(change.After.Data) == 0 {
-			if err := w.removeRRset(ctx, change.After.Key()); err != nil {
-				return err
+// writeNames writes changes, name by name. At each it removes first, because a CNAME takes the place of other types and
+// they take its place.
+func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
+	for len(changes) > 0 {
+		end := 1
+		for end < len(changes) && changes[end].After.Name == changes[0].After.Name {
+			end++
+		}
+		for _, change := range changes[:end] {
+			if len(change.After.Data) == 0 {
+				if err := w.removeRRset(ctx, change.After.Key()); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	for _, change := range changes {
-		if len(change.After.Data) > 0 {
-			if err := w.putRRset(ctx, change.After, len(change.Before.Data) == 0); err != nil {
-				return err
+		for _, change := range changes[:end] {
+			if len(change.After.Data) > 0 {
+				if err := w.putRRset(ctx, change.After, len(change.Before.Data) == 0); err != nil {
+					return err
+				}
 			}
 		}
+		changes = changes[end:]
 	}
 	return nil
-}
-
-// listBehind lists the RRsets of a zone that are written last.
-func (p *Provider) listBehind(zone name.Name) map[delivery.RRsetKey]uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.behind[zone])
-}
-
-// markBehind has an RRset written last from now on, or no longer.
-func (p *Provider) markBehind(zone name.Name, key delivery.RRsetKey, last bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	of := p.behind[zone]
-	if !last {
-		if delete(of, key); len(of) == 0 {
-			delete(p.behind, zone)
-		}
-		return
-	}
-	if of == nil {
-		of = map[delivery.RRsetKey]uint64{}
-		p.behind[zone] = of
-	}
-	if _, is := of[key]; is || len(of) < maxBehind {
-		p.fails++
-		of[key] = p.fails
-	}
 }
 
 // Withdraw deletes every RRset of the plan. The protocol has no way to tell whether an RRset that stands there is ours.
@@ -204,9 +154,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	}()
 	if err == nil && len(w.report.Failed) == 0 {
 		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten && !plan.Named
-		p.mu.Lock()
-		delete(p.behind, plan.Zone)
-		p.mu.Unlock()
+		p.order.Forget(plan.Zone)
 	}
 	return w.report, err
 }

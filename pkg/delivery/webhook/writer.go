@@ -29,8 +29,6 @@ const (
 	// soon is when an attempt goes on that ended because too many RRsets failed for the first time. These are written
 	// last then.
 	soon = 5 * time.Second
-	// maxBehind bounds the RRsets of one zone that are remembered to be written last.
-	maxBehind = 4096
 )
 
 // least is the shortest time that an RRset has when others time out. It has at least slack times as long as the slowest
@@ -322,7 +320,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
-		w.provider.markBehind(w.plan.Zone, i.key, false)
+		w.provider.order.Note(w.plan.Zone, i.key, false)
 		w.helped = w.helped || len(w.refused) > 0
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
@@ -345,7 +343,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		}
 	}
 	w.failRRset(i.key, failure)
-	w.provider.markBehind(w.plan.Zone, i.key, true)
+	w.provider.order.Note(w.plan.Zone, i.key, true)
 	if failure.Permanent {
 		w.refused = append(w.refused, i)
 	}
