@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"container/list"
 	"context"
 	"net/netip"
 	"sync"
@@ -15,13 +16,22 @@ type budget struct {
 	total, perClient int
 
 	mu     sync.Mutex
-	used   int
+	order  *list.List // of *place, the oldest first
 	client map[netip.Addr]int
-	freed  chan struct{} // closed and replaced whenever something is given back
+	freed  chan struct{} // closed and replaced whenever a place is given back
+}
+
+// place is one of the places of a budget, and is taken.
+type place struct {
+	of     *budget
+	client netip.Addr
+	// cut ends what has the place, and may not block. Without it the place is kept until it is given back.
+	cut func()
+	at  *list.Element // nil once it is given back or cut
 }
 
 func newBudget(total, perClient int) *budget {
-	return &budget{total: total, perClient: perClient, client: map[netip.Addr]int{}, freed: make(chan struct{})}
+	return &budget{total: total, perClient: perClient, order: list.New(), client: map[netip.Addr]int{}, freed: make(chan struct{})}
 }
 
 func clientOf(a netip.Addr) netip.Addr {
@@ -32,48 +42,63 @@ func clientOf(a netip.Addr) netip.Addr {
 	return a
 }
 
-// takePlace reports whether there was room, and takes it. When there was none, freed is closed
-// at the next give.
-func (b *budget) takePlace(from netip.Addr) (ok bool, freed <-chan struct{}) {
-	c := clientOf(from)
+// takePlace takes a place where there is one; else freed is closed when the next one is given back. Where all places are
+// taken the oldest is cut, if it can be; a client that has its share waits for places of its own.
+func (b *budget) takePlace(from netip.Addr, cut func()) (p *place, freed <-chan struct{}) {
+	client := clientOf(from)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used >= b.total || b.client[c] >= b.perClient {
-		return false, b.freed
+	if b.client[client] >= b.perClient {
+		return nil, b.freed
 	}
-	b.used++
-	b.client[c]++
-	return true, nil
+	if b.order.Len() >= b.total {
+		oldest := b.order.Front().Value.(*place)
+		if oldest.cut == nil {
+			return nil, b.freed
+		}
+		oldest.remove()
+		oldest.cut()
+	}
+	p = &place{of: b, client: client, cut: cut}
+	p.at = b.order.PushBack(p)
+	b.client[client]++
+	return p, nil
 }
 
-// waitForPlace takes as soon as there is room, or reports false when ctx ends first.
-func (b *budget) waitForPlace(ctx context.Context, from netip.Addr) bool {
-	return takeWhenFreed(ctx, func() (bool, <-chan struct{}) { return b.takePlace(from) })
+// giveBack gives the place back, and is false for one that was cut.
+func (p *place) giveBack() bool {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	if p.at == nil {
+		return false
+	}
+	p.remove()
+	return true
 }
 
-// takeWhenFreed calls take until it has taken, each time when freed is closed, or reports false when ctx ends first.
-func takeWhenFreed(ctx context.Context, take func() (ok bool, freed <-chan struct{})) bool {
+// remove is called with mu held.
+func (p *place) remove() {
+	b := p.of
+	b.order.Remove(p.at)
+	p.at = nil
+	if b.client[p.client]--; b.client[p.client] == 0 {
+		delete(b.client, p.client)
+	}
+	close(b.freed)
+	b.freed = make(chan struct{})
+}
+
+// takeWhenFreed calls take until it has a place, each time when freed is closed. It returns nil when ctx ends first.
+func takeWhenFreed(ctx context.Context, take func() (p *place, freed <-chan struct{})) *place {
 	for {
-		ok, freed := take()
-		if ok {
-			return true
+		p, freed := take()
+		if p != nil {
+			return p
 		}
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return false
+			return nil
 		}
 	}
-}
-
-func (b *budget) givePlace(from netip.Addr) {
-	c := clientOf(from)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used--
-	if b.client[c]--; b.client[c] == 0 {
-		delete(b.client, c)
-	}
-	close(b.freed)
-	b.freed = make(chan struct{})
 }

@@ -253,16 +253,16 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		case <-ctx.Done():
 			return
 		}
-		n.counters.notifiesSent.Add(1)
+		n.counters.count(func(s *Stats) { s.NotifiesSent++ })
 		err := n.sendNotify(ctx, target, w)
 		<-limit
 		if ctx.Err() != nil {
 			return
 		}
 		if err == nil {
-			n.counters.notifiesConfirmed.Add(1)
+			n.counters.count(func(s *Stats) { s.NotifiesConfirmed++ })
 		} else {
-			n.counters.notifiesFailed.Add(1)
+			n.counters.count(func(s *Stats) { s.NotifiesFailed++ })
 		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {

@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -130,23 +131,12 @@ func readNotifyAnswer(msg []byte, id uint16, key *signingKey, mac []byte, now ti
 		}
 	}
 	if rcode != rcodeSuccess {
-		return true, fmt.Errorf("answered with rcode %d (%s)", rcode, rcodeText(rcode))
+		return true, fmt.Errorf("answered with rcode %d (%s)", rcode, cmp.Or(notifyRefusals[rcode], rcodeText(rcode), "unexpected"))
 	}
 	return true, nil
 }
 
-func rcodeText(rcode uint16) string {
-	switch rcode {
-	case rcodeFormErr:
-		return "FORMERR"
-	case rcodeServFail:
-		return "SERVFAIL"
-	case rcodeNotImp:
-		return "NOTIMP"
-	case rcodeRefused:
-		return "REFUSED: the target does not take us for its primary"
-	case rcodeNotAuth:
-		return "NOTAUTH: the target does not have the zone"
-	}
-	return "unexpected"
+var notifyRefusals = map[uint16]string{
+	rcodeRefused: "REFUSED: the target does not take us for its primary",
+	rcodeNotAuth: "NOTAUTH: the target does not have the zone",
 }

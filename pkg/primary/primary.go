@@ -22,7 +22,7 @@ type Primary struct {
 	notifier *notifier
 	pairs    []pair
 	log      klog.Logger
-	counters counters
+	counters *counters
 
 	stopping chan struct{}
 	stop     func()
@@ -35,9 +35,9 @@ func New(config Config) (*Primary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("primary: %w", err)
 	}
-	p := &Primary{config: c, log: c.Logger.WithName("primary"), stopping: make(chan struct{})}
+	p := &Primary{config: c, log: c.Logger.WithName("primary"), counters: newCounters(), stopping: make(chan struct{})}
 	p.classes = newClasses(&c, keys, p.log)
-	p.tcp = newTCPServer(&server{newResponder(p.classes, c.Clock), &p.counters, p.log}, &c, p.stopping)
+	p.tcp = newTCPServer(&server{newResponder(p.classes, c.Clock), p.counters, p.log}, &c, p.stopping)
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
 	for _, at := range c.Listen {
 		l, err := listenPair(at)
@@ -47,7 +47,7 @@ func New(config Config) (*Primary, error) {
 		}
 		p.pairs = append(p.pairs, l)
 	}
-	p.notifier = newNotifier(&c, p.classes, &p.counters, p.log, p.Addrs())
+	p.notifier = newNotifier(&c, p.classes, p.counters, p.log, p.Addrs())
 	return p, nil
 }
 

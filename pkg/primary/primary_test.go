@@ -306,10 +306,11 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
 	deadline := time.Now().Add(time.Minute)
 	for {
-		if ok, _ := p.tcp.transfers.takePlace(loopback); !ok {
+		place, _ := p.tcp.transfers.takePlace(loopback, nil)
+		if place == nil {
 			break
 		}
-		p.tcp.transfers.givePlace(loopback)
+		place.giveBack()
 		if time.Now().After(deadline) {
 			t.Fatal("the transfer does not begin")
 		}
@@ -323,7 +324,8 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 
 func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1, TransferWait: 50 * time.Millisecond})
-	if ok, _ := p.tcp.transfers.takePlace(outside); !ok {
+	place, _ := p.tcp.transfers.takePlace(outside, nil)
+	if place == nil {
 		t.Fatal("no place")
 	}
 	conn := dialTCP(t, p)
@@ -331,7 +333,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	if m := receive(t, conn); m.Rcode != mdns.RcodeServerFailure {
 		t.Error(m)
 	}
-	p.tcp.transfers.givePlace(outside)
+	place.giveBack()
 	send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
 	if m := receive(t, conn); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)

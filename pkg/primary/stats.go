@@ -4,7 +4,8 @@
 package primary
 
 import (
-	"sync/atomic"
+	"maps"
+	"sync"
 
 	mdns "github.com/miekg/dns"
 )
@@ -25,24 +26,6 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-var (
-	kinds   = [...]string{KindAXFR, KindIXFR, KindWholeIXFR}
-	results = [...]string{ResultSent, ResultCut, ResultFailed, ResultNoPlace}
-)
-
-const (
-	kindAXFR = iota
-	kindIXFR
-	kindWholeIXFR
-)
-
-const (
-	resultSent = iota
-	resultCut
-	resultFailed
-	resultNoPlace
-)
-
 // Stats is what a primary did since it was made. All numbers but Zones only grow.
 type Stats struct {
 	// Questions are messages answered, by the mnemonic of their rcode, and those that deserved none by "dropped".
@@ -61,16 +44,31 @@ type Stats struct {
 // TransferKind is one of the Kinds and one of the Results.
 type TransferKind struct{ Kind, Result string }
 
-const rcodes = rcodeBadVers + 1
-
-// counters are Stats as they grow.
+// counters are Stats as they grow. Every series is there from the beginning.
 type counters struct {
-	questions [rcodes]atomic.Int64
-	dropped   atomic.Int64
-	transfers [len(kinds)][len(results)]atomic.Int64
-	octets    [len(kinds)]atomic.Int64
+	mu    sync.Mutex
+	stats Stats
+}
 
-	notifiesSent, notifiesConfirmed, notifiesFailed, connectionsRefused atomic.Int64
+func newCounters() *counters {
+	s := Stats{Questions: map[string]int64{"dropped": 0}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{}}
+	for _, rcode := range []uint16{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain, rcodeNotAuth, rcodeBadVers} {
+		s.Questions[rcodeText(rcode)] = 0
+	}
+	for _, kind := range []string{KindAXFR, KindIXFR, KindWholeIXFR} {
+		s.TransferOctets[kind] = 0
+		for _, result := range []string{ResultSent, ResultCut, ResultFailed, ResultNoPlace} {
+			s.Transfers[TransferKind{kind, result}] = 0
+		}
+	}
+	return &counters{stats: s}
+}
+
+// count changes the stats.
+func (c *counters) count(change func(s *Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.stats)
 }
 
 // countAnswer counts what became of a message.
@@ -78,50 +76,45 @@ func (c *counters) countAnswer(a answer) {
 	switch {
 	case a.transfer != nil: // counted when it ends
 	case a.msg == nil:
-		c.dropped.Add(1)
+		c.count(func(s *Stats) { s.Questions["dropped"]++ })
 	default:
-		rcode := int(a.msg[3]&0xF) | int(a.extended)<<4
-		if rcode < rcodes {
-			c.questions[rcode].Add(1)
-		}
+		c.count(func(s *Stats) { s.Questions[rcodeText(uint16(a.msg[3]&0xF)|a.extended<<4)]++ })
 		if a.difference {
-			c.countTransfer(kindIXFR, resultSent, int64(len(a.msg)))
+			c.countTransfer(KindIXFR, ResultSent, int64(len(a.msg)))
 		}
 	}
 }
 
-func (c *counters) countTransfer(kind, result int, octets int64) {
-	c.transfers[kind][result].Add(1)
-	c.octets[kind].Add(octets)
+func (c *counters) countTransfer(kind, result string, octets int64) {
+	c.count(func(s *Stats) {
+		s.Transfers[TransferKind{kind, result}]++
+		s.TransferOctets[kind] += octets
+	})
+}
+
+func (c *counters) readStats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.Questions, s.Transfers, s.TransferOctets = maps.Clone(s.Questions), maps.Clone(s.Transfers), maps.Clone(s.TransferOctets)
+	return s
+}
+
+// rcodeText is the mnemonic of an rcode.
+func rcodeText(rcode uint16) string {
+	if rcode == rcodeBadVers {
+		return "BADVERS" // and BADSIG in a TSIG
+	}
+	return mdns.RcodeToString[int(rcode)]
 }
 
 // kind of a transfer.
-func (t *transfer) kind() int {
+func (t *transfer) kind() string {
 	switch {
 	case t.request.qtype == typeAXFR:
-		return kindAXFR
+		return KindAXFR
 	case t.records != nil:
-		return kindIXFR
+		return KindIXFR
 	}
-	return kindWholeIXFR
-}
-
-// readStats is what was counted.
-func (c *counters) readStats() Stats {
-	s := Stats{
-		Questions: map[string]int64{"dropped": c.dropped.Load()}, Transfers: map[TransferKind]int64{}, TransferOctets: map[string]int64{},
-		NotifiesSent: c.notifiesSent.Load(), NotifiesConfirmed: c.notifiesConfirmed.Load(), NotifiesFailed: c.notifiesFailed.Load(),
-		ConnectionsRefused: c.connectionsRefused.Load(),
-	}
-	for _, rcode := range []int{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain, rcodeNotAuth} {
-		s.Questions[mdns.RcodeToString[rcode]] = c.questions[rcode].Load()
-	}
-	s.Questions["BADVERS"] = c.questions[rcodeBadVers].Load()
-	for k, kind := range kinds {
-		s.TransferOctets[kind] = c.octets[k].Load()
-		for r, result := range results {
-			s.Transfers[TransferKind{kind, result}] = c.transfers[k][r].Load()
-		}
-	}
-	return s
+	return KindWholeIXFR
 }

@@ -30,10 +30,13 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *budget // connections
-	newcomers        *newcomers
-	waiting          *budget // connections for which there is no place yet, but of outsiders
-	transfers        *budget
-	messages         sync.Pool // *message, one a running transfer
+	// newcomers are connections of sources that a key could get allowed and that have shown none yet (attack 78). Where
+	// all places are taken the oldest is cut: a peer signs its first message, so it is through in a moment, and what
+	// holds a place for longer is not one.
+	newcomers *budget
+	waiting   *budget // connections for which there is no place yet, but of outsiders
+	transfers *budget
+	messages  sync.Pool // *message, one a running transfer
 
 	stopping chan struct{}
 	mu       sync.Mutex
@@ -44,7 +47,7 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return &tcpServer{
 		server: with, config: c, stopping: stopping, conns: map[net.Conn]struct{}{},
 		peers: newBudget(c.MaxConns, c.MaxConnsPerClient), outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
-		newcomers: newNewcomers(c.MaxConns, c.MaxConnsPerClient), waiting: newBudget(c.MaxConns, c.MaxConnsPerClient),
+		newcomers: newBudget(c.MaxConns, c.MaxConnsPerClient), waiting: newBudget(c.MaxConns, c.MaxConnsPerClient),
 		transfers: newBudget(c.MaxTransfers, c.MaxTransfersPerClient), messages: sync.Pool{New: func() any { return newMessage() }},
 	}
 }
@@ -79,20 +82,20 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
 		is := s.classes.roster.Load().standingOf(c.client)
-		if ok, _ := s.takePlace(c, is); ok {
+		if p, _ := s.takePlace(c, is); p != nil {
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
 		}
-		mayWait := is != outsider
-		if mayWait {
-			mayWait, _ = s.waiting.takePlace(c.client)
+		var waits *place
+		if is != outsider {
+			waits, _ = s.waiting.takePlace(c.client, nil)
 		}
-		if !mayWait {
+		if waits == nil {
 			s.refuseConnection(c)
 			continue
 		}
 		conns.Go(func() {
-			if !s.waitForPlace(ctx, c, is) {
+			if !s.waitForPlace(ctx, c, is, waits) {
 				s.refuseConnection(c)
 				return
 			}
@@ -106,71 +109,55 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	// One of both, while it has a place.
-	places   *budget
-	newcomer *newcomer
-	idle     time.Duration
+	// is says for which standing of its source it has its place.
+	is    standing
+	place *place
+	idle  time.Duration
 }
 
 // takePlace takes the place that is right for a source of that standing.
-func (s *tcpServer) takePlace(c *connection, is standing) (ok bool, freed <-chan struct{}) {
+func (s *tcpServer) takePlace(c *connection, is standing) (p *place, freed <-chan struct{}) {
+	of, cut := s.outsiders, (func())(nil)
+	c.is, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
 	switch is {
 	case unproven:
-		c.newcomer, freed = s.newcomers.takePlace(c.client, func() {
-			s.counters.connectionsRefused.Add(1)
+		of, cut = s.newcomers, func() {
+			s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
 			c.conn.Close()
-		})
-		c.idle = min(s.config.IdleTimeout, unprovenIdle)
-		return c.newcomer != nil, freed
+		}
 	case peer:
-		c.places, c.idle = s.peers, s.config.IdleTimeout
-	default:
-		c.places, c.idle = s.outsiders, min(s.config.IdleTimeout, unprovenIdle)
+		of, c.idle = s.peers, s.config.IdleTimeout
 	}
-	if ok, freed = c.places.takePlace(c.client); !ok {
-		c.places = nil
-	}
-	return ok, freed
+	c.place, freed = of.takePlace(c.client, cut)
+	return c.place, freed
 }
 
 // promoteNewcomer gives a newcomer that has signed a place of the peers, where there is one within a moment.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection) bool {
-	newcomer := c.newcomer
-	c.newcomer = nil
-	if !s.newcomers.leavePlace(newcomer) {
+	if !c.place.giveBack() {
 		return false // cut meanwhile
 	}
-	if ok, _ := s.takePlace(c, peer); ok {
+	if p, _ := s.takePlace(c, peer); p != nil {
 		return true
 	}
-	if ok, _ := s.waiting.takePlace(c.client); ok && s.waitForPlace(ctx, c, peer) {
+	if waits, _ := s.waiting.takePlace(c.client, nil); waits != nil && s.waitForPlace(ctx, c, peer, waits) {
 		return true
 	}
 	s.refuseConnection(c)
 	return false
 }
 
-// givePlace gives the place of a connection back.
-func (s *tcpServer) givePlace(c *connection) {
-	if c.newcomer != nil {
-		s.newcomers.leavePlace(c.newcomer)
-	}
-	if c.places != nil {
-		c.places.givePlace(c.client)
-	}
-}
-
 // waitForPlace takes a place as soon as there is one, within placeWait. The connection has one of the waiting places
 // and gives it back.
-func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing) bool {
-	defer s.waiting.givePlace(c.client)
+func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing, waits *place) bool {
+	defer waits.giveBack()
 	turn, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
-	return takeWhenFreed(turn, func() (bool, <-chan struct{}) { return s.takePlace(c, is) })
+	return takeWhenFreed(turn, func() (*place, <-chan struct{}) { return s.takePlace(c, is) }) != nil
 }
 
 func (s *tcpServer) refuseConnection(c *connection) {
-	s.counters.connectionsRefused.Add(1)
+	s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
 	s.log.V(2).Info("Connection over the limit closed", "from", c.from.String())
 	c.conn.Close()
 }
@@ -178,7 +165,11 @@ func (s *tcpServer) refuseConnection(c *connection) {
 // serveConnection answers the messages of one connection in order (RFC 7766 §6.2.1.1 lets a
 // client send several before it reads).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
-	defer s.givePlace(c)
+	defer func() {
+		if c.place != nil {
+			c.place.giveBack()
+		}
+	}()
 	defer c.conn.Close()
 	defer s.recoverPanic(c.from)
 	s.trackConn(c.conn, true)
@@ -189,7 +180,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			return
 		}
 		a := s.handleMessage(msg, c.from, "tcp")
-		if c.newcomer != nil && a.admitted && !s.promoteNewcomer(ctx, c) {
+		if c.is == unproven && a.admitted && !s.promoteNewcomer(ctx, c) {
 			return
 		}
 		switch {
@@ -246,15 +237,16 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
-	if !s.transfers.waitForPlace(turn, c.client) {
-		s.counters.countTransfer(t.kind(), resultNoPlace, 0)
+	place := takeWhenFreed(turn, func() (*place, <-chan struct{}) { return s.transfers.takePlace(c.client, nil) })
+	if place == nil {
+		s.counters.countTransfer(t.kind(), ResultNoPlace, 0)
 		log.Info("Transfer had to wait too long", "waited", s.config.TransferWait)
 		q := t.request
 		m := newSmallMessage()
 		m.beginMessage(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
 		return s.writeMessage(c, s.finishReply(m, q, t.key, rcodeServFail))
 	}
-	defer s.transfers.givePlace(c.client)
+	defer place.giveBack()
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()
@@ -264,12 +256,12 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())
 	}
-	result := resultSent
+	result := ResultSent
 	if _, cut := errors.AsType[*net.OpError](err); cut {
-		result = resultCut
+		result = ResultCut
 		log.Info("Transfer cut: the peer went or is too slow", "err", err)
 	} else if err != nil {
-		result = resultFailed
+		result = ResultFailed
 		log.Error(err, "Transfer given up: the zone has a record that cannot be sent")
 	} else {
 		log.V(1).Info("Transferred")
