@@ -5,6 +5,7 @@ package class
 
 import (
 	"errors"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,35 +30,21 @@ const (
 	byFQDN = "fqdn"
 )
 
-func zoneFQDN(object any) ([]string, error) {
-	if zone := object.(*v1alpha1.Zone); zone.Status.Serial != 0 {
-		return []string{zone.Status.FQDN}, nil
+// indexBy is an index of objects by a value; those without one are not in it.
+func indexBy[T any](value func(*T) string) cache.IndexFunc {
+	return func(object any) ([]string, error) {
+		if of := value(object.(*T)); of != "" {
+			return []string{of}, nil
+		}
+		return nil, nil
 	}
-	return nil, nil
 }
 
-func zoneUID(object any) ([]string, error) { return []string{string(object.(*v1alpha1.Zone).UID)}, nil }
-
-func deliveredZone(object any) ([]string, error) {
-	return []string{string(object.(*v1alpha1.Delivery).Spec.Zone.UID)}, nil
-}
-
-func deliveringClass(object any) ([]string, error) {
-	return []string{keyOf(object.(*v1alpha1.Delivery)).Class}, nil
-}
-
-func inZone(object any) ([]string, error) {
-	if ref := object.(*v1alpha1.Record).Status.ZoneRef; ref != nil {
-		return []string{string(ref.UID)}, nil
+func zoneOf(record *v1alpha1.Record) string {
+	if ref := record.Status.ZoneRef; ref != nil {
+		return string(ref.UID)
 	}
-	return nil, nil
-}
-
-func pendingInZone(object any) ([]string, error) {
-	if record := object.(*v1alpha1.Record); isPending(record) {
-		return []string{string(record.Status.ZoneRef.UID)}, nil
-	}
-	return nil, nil
+	return ""
 }
 
 // isPending reports whether a Record is part of a zone and not said to be delivered, or not in the present generation,
@@ -82,7 +69,9 @@ func trimObject(object any) (any, error) {
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
-		zone.Annotations = keepOnly(zone.Annotations, v1alpha1.AnnotationPaused, v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt)
+		maps.DeleteFunc(zone.Annotations, func(key, _ string) bool {
+			return key != v1alpha1.AnnotationPaused && key != v1alpha1.AnnotationAcceptSerial && key != v1alpha1.AnnotationVerifyRequestedAt
+		})
 		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy}
 	}
 	return object, nil
@@ -105,19 +94,6 @@ func trimRecord(object any) (any, error) {
 		}
 	}
 	return small, nil
-}
-
-func keepOnly(annotations map[string]string, keys ...string) map[string]string {
-	var kept map[string]string
-	for _, key := range keys {
-		if value, ok := annotations[key]; ok {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[key] = value
-		}
-	}
-	return kept
 }
 
 // keyOf is how the Loop names a delivery.
@@ -157,9 +133,25 @@ func newIndex(config *Config) (*index, error) {
 	}
 	return x, errors.Join(
 		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trimObject), x.classes.SetTransform(trimObject),
-		x.zones.AddIndexers(cache.Indexers{byUID: zoneUID, byFQDN: zoneFQDN}),
-		x.records.AddIndexers(cache.Indexers{byUID: pendingInZone, byZone: inZone}),
-		x.deliveries.AddIndexers(cache.Indexers{byUID: deliveredZone, byClass: deliveringClass}),
+		x.zones.AddIndexers(cache.Indexers{
+			byUID: indexBy(func(zone *v1alpha1.Zone) string { return string(zone.UID) }),
+			byFQDN: indexBy(func(zone *v1alpha1.Zone) string {
+				if zone.Status.Serial == 0 {
+					return ""
+				}
+				return zone.Status.FQDN
+			}),
+		}),
+		x.records.AddIndexers(cache.Indexers{byZone: indexBy(zoneOf), byUID: indexBy(func(record *v1alpha1.Record) string {
+			if !isPending(record) {
+				return ""
+			}
+			return zoneOf(record)
+		})}),
+		x.deliveries.AddIndexers(cache.Indexers{
+			byUID:   indexBy(func(one *v1alpha1.Delivery) string { return string(one.Spec.Zone.UID) }),
+			byClass: indexBy(func(one *v1alpha1.Delivery) string { return keyOf(one).Class }),
+		}),
 	)
 }
 
