@@ -4121,7 +4121,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new serial of the zone, or none. It is created and answered, and not stored. Each item is authorized, admitted and counted as the apply or the delete of a Record that it is.",
+				Description: "ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new serial of the zone, or none. It is created and answered, and not stored. Each item is authorized, admitted and counted like an apply or delete of its Record.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4147,14 +4147,14 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) c
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what to change.",
+							Description: "spec has the changes.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ChangeSetSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status of the answer says what was changed.",
+							Description: "status of the answer has the outcome.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ChangeSetStatus{}.OpenAPIModelName()),
 						},
@@ -4214,7 +4214,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"apply": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused where the Record has another one.",
+							Description: "apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused if the Record has another one.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -4236,7 +4236,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItemStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetItemStatus is what became of one item.",
+				Description: "ChangeSetItemStatus is the outcome of one item.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -4287,7 +4287,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetSpec says what to change.",
+				Description: "ChangeSetSpec has the changes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"items": {
@@ -4320,7 +4320,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallbac
 					},
 					"force": {
 						SchemaProps: spec.SchemaProps{
-							Description: "force takes fields that other managers have.",
+							Description: "force takes over fields that other managers own.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4338,7 +4338,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetStatus says what was changed.",
+				Description: "ChangeSetStatus has the outcome.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zoneRef": {
@@ -4349,7 +4349,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceCallb
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with the changes. Where they change nothing of what the zone contains, it is the one of before.",
+							Description: "serial of the zone with the changes. If they do not change the zone's content, it is the previous one.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -4398,7 +4398,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallback)
 					},
 					"lastCheck": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastCheck is when.",
+							Description: "lastCheck is the time of the check.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -4422,7 +4422,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster admins write classes; tenants name them in spec.dnsClassRefs of their zones.",
+				Description: "DNSClass is a way by which zones reach name servers. It has exactly one provider block. Cluster admins write classes; tenants name them in spec.dnsClassRefs of their zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4441,21 +4441,21 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback) co
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object's metadata. The annotation kubi.zone/is-default-class: \"true\" makes the class one that delivers every zone which names none.",
+							Description: "Standard object's metadata. The annotation kubi.zone/is-default-class: \"true\" makes it a default class, which delivers every zone that names no class.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the class is meant to be.",
+							Description: "spec is the desired state of the class.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.DNSClassSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is how it is. The controller writes it.",
+							Description: "status is the observed state of the class. The controller writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.DNSClassStatus{}.OpenAPIModelName()),
 						},
@@ -4523,7 +4523,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassReference names what delivers a zone.",
+				Description: "DNSClassReference names a class that delivers a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4557,12 +4557,12 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassSpec is what a class is meant to be. Exactly one of its provider blocks is given.",
+				Description: "DNSClassSpec is the desired state of a class. It has exactly one provider block.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.",
+							Description: "defaultTTL is the ttl in seconds, 0 to 2147483647, that is written into a Zone of the class created without one. A change of it changes no existing Zone. Absent: the default of Zones.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -4576,7 +4576,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.",
+							Description: "nameServers are written into a Zone of the class created without any. A change of them changes no existing Zone. Only names relative to the zone may have addresses.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -4590,7 +4590,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 					},
 					"namespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.",
+							Description: "namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class, none for any other.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
@@ -4601,7 +4601,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "views are those whose zones the class delivers: \"\" is the default view, \"*\" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.",
+							Description: "views are the views whose zones the class delivers: \"\" is the default view, \"*\" is every one. Absent or empty: the default view alone. A class delivers one zone of a name, that of the default view before any other.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -4616,21 +4616,21 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 					},
 					"allowLocalAddresses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.",
+							Description: "allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it the class does not connect to a host that resolves to one of them.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused stops the delivery of every zone of the class. What is delivered stays as it is.",
+							Description: "paused stops the delivery of every zone of the class. Delivered content stays.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"requestsPerSecond": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.",
+							Description: "requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent: 50.",
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](10000),
 							Type:        []string{"integer"},
@@ -4639,7 +4639,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 					},
 					"driftInterval": {
 						SchemaProps: spec.SchemaProps{
-							Description: "driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less often. Absent: 1h, with transfer 1m.",
+							Description: "driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent: 1h, with transfer 1m.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -4651,19 +4651,19 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 					},
 					"rfc2136": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rfc2136 writes into a primary of somebody else by dynamic update (RFC 2136).",
+							Description: "rfc2136 writes into an existing primary by dynamic update (RFC 2136).",
 							Ref:         ref(v1alpha1.RFC2136Provider{}.OpenAPIModelName()),
 						},
 					},
 					"webhook": {
 						SchemaProps: spec.SchemaProps{
-							Description: "webhook calls an HTTP service that writes into whatever it stands before.",
+							Description: "webhook calls an HTTP service that writes into a DNS provider.",
 							Ref:         ref(v1alpha1.WebhookProvider{}.OpenAPIModelName()),
 						},
 					},
 					"allowRetain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.",
+							Description: "allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy were Delete.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4687,25 +4687,25 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassStatus is how a class is.",
+				Description: "DNSClassStatus is the observed state of a class.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the rest of the status speaks of.",
+							Description: "observedGeneration is the metadata.generation that the status is about.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"lastHealthCheck": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastHealthCheck is when the provider was last asked whether it works.",
+							Description: "lastHealthCheck is the time of the last health check of the provider.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"health": {
 						SchemaProps: spec.SchemaProps{
-							Description: "health is what it said. It informs and holds up nothing.",
+							Description: "health is its result. It is information and delays no delivery.",
 							Ref:         ref(v1alpha1.ClassHealth{}.OpenAPIModelName()),
 						},
 					},
@@ -4769,7 +4769,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold together.",
+				Description: "Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child zones, up to 16 namespaces may have. The rules of all Delegations of a Zone apply together with those in its spec.delegations.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4802,7 +4802,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status says whether it is in force. The server writes it; what a client sends here is ignored.",
+							Description: "status tells whether the rule is in force. The server writes it, and ignores what a client sends here.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.DelegationStatus{}.OpenAPIModelName()),
 						},
@@ -4870,7 +4870,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.",
+				Description: "DelegationRule is one rule: the names and types, or the child zones, that the namespaces of the rule may have. A rule without namespaces applies to every namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"records": {
@@ -4927,7 +4927,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallba
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespace is one namespace the rule holds for.",
+							Description: "namespace is one namespace that the rule applies to.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -4941,7 +4941,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces are further namespaces the rule holds for.",
+							Description: "namespaces are further namespaces that the rule applies to.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -4997,7 +4997,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces the rule holds for, 1 to 16. A wildcard, such as the name \"*.apps\", needs a rule for one namespace alone, or shared.",
+							Description: "namespaces that the rule applies to, 1 to 16. A wildcard, such as the name \"*.apps\", needs a rule for one namespace alone, or shared.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](16),
 							AllOf: []spec.Schema{
@@ -5090,7 +5090,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationStatus is what a Delegation has become.",
+				Description: "DelegationStatus is the observed state of a Delegation.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
@@ -5108,7 +5108,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCall
 					},
 					"records": {
 						SchemaProps: spec.SchemaProps{
-							Description: "records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at most some ten seconds late.",
+							Description: "records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It lags by about ten seconds at most.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5186,7 +5186,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.",
+				Description: "Delivery is the progress of delivering one zone by one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5219,7 +5219,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback) co
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is how far the delivery is.",
+							Description: "status is the progress of the delivery.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.DeliveryStatus{}.OpenAPIModelName()),
 						},
@@ -5242,7 +5242,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"code": {
 						SchemaProps: spec.SchemaProps{
-							Description: "code is the provider's own, an rcode or an HTTP status.",
+							Description: "code is the provider's error code, an RCODE or an HTTP status.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5257,13 +5257,13 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 					},
 					"timestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timestamp of the first failure since which each attempt failed for this reason.",
+							Description: "timestamp is the time of the first failure since which each attempt failed for this reason.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is the one of the condition Ready at that time.",
+							Description: "reason is the reason of the condition Ready at that time.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5294,7 +5294,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallba
 					},
 					"from": {
 						SchemaProps: spec.SchemaProps{
-							Description: "from is the earliest serial of which something may stand there, 0 for none known.",
+							Description: "from is the earliest serial whose records the provider may still have under that name, 0 if none is known.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5306,7 +5306,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rrsets may stand there besides, as \"name type\".",
+							Description: "rrsets are further RRsets that the provider may have there, as \"name type\".",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5320,7 +5320,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallba
 					},
 					"unlisted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unlisted: besides, what was touched since from may stand there half written.",
+							Description: "unlisted: the provider may also have partial writes of RRsets that changed since from.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -5336,12 +5336,12 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.",
+				Description: "DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still arrive.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial that is being delivered.",
+							Description: "serial is the serial that is being delivered.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -5349,14 +5349,14 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.",
+							Description: "holder is the identity of the worker. Absent: no worker is writing, and the RRsets are still to be delivered.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time at which it began.",
+							Description: "time is the time at which the write began.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -5367,7 +5367,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rrsets are those being written where they are few, and those that were refused and are owed, as \"name type\".",
+							Description: "rrsets are the RRsets being written, if they are few, and those that were refused and are still to be delivered, as \"name type\".",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5381,14 +5381,14 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 					},
 					"from": {
 						SchemaProps: spec.SchemaProps{
-							Description: "from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial: more RRsets than are listed were refused.",
+							Description: "from is the earliest serial whose records the provider may still have. Absent beside a confirmed serial: more RRsets were refused than are listed.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"unlisted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unlisted: more than rrsets are being written; what was touched since from may stand half written.",
+							Description: "unlisted: more RRsets than those listed are being written; the provider may have partial writes of all that changed since from.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -5461,7 +5461,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is what the class calls it.",
+							Description: "name is the name of the server in the class.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5469,14 +5469,14 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallba
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial it has confirmed, 0 while none.",
+							Description: "serial is the serial that it has confirmed, 0 while there is none.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : it has a serial that the zone has not (S6.6).\n - `\"Behind\"` : it has an earlier one, or none yet.\n - `\"Current\"` : it has the zone's settled serial.\n - `\"Failed\"` : it does not answer, or not with the zone.",
+							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : it has a serial ahead of the zone's (S6.6).\n - `\"Behind\"` : it has an earlier one, or none yet.\n - `\"Current\"` : it has the zone's settled serial.\n - `\"Failed\"` : it does not answer, or does not have the zone.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
@@ -5484,7 +5484,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallba
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is when it was last asked.",
+							Description: "lastProbeTime is the time at which it was last asked.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -5538,12 +5538,12 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryStatus is how far a delivery is.",
+				Description: "DeliveryStatus is the progress of a delivery.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the last one that everything in the class has confirmed, 0 while none has.",
+							Description: "serial is the last serial that all servers of the class have confirmed, 0 while there is none.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5557,19 +5557,19 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 					},
 					"lastSyncTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastSyncTime is when it was confirmed.",
+							Description: "lastSyncTime is the time at which the serial was confirmed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastDriftCheckTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDriftCheckTime is when the provider was last compared with the zone.",
+							Description: "lastDriftCheckTime is the time at which the provider was last compared with the zone.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"intent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "intent is what is being written, set before the first call and checked before every further one. Absent while nothing is.",
+							Description: "intent is the write in progress, set before the first call and checked before every further one. Absent: no write is in progress.",
 							Ref:         ref(v1alpha1.DeliveryIntent{}.OpenAPIModelName()),
 						},
 					},
@@ -5583,7 +5583,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "servers has a row for each server or instance of the class, where it has any.",
+							Description: "servers has a row for each server or instance of the class, if it has any.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5609,7 +5609,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 					},
 					"skippedRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "skippedRecords counts the RRsets that the provider has no form for.",
+							Description: "skippedRecords counts the RRsets that the provider does not support.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -5626,7 +5626,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while the two cannot be compared.",
+							Description: "conditions: Ready; Drifted is True while the provider's records differ from those that it had confirmed, and Unknown while they cannot be compared.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5639,14 +5639,14 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.",
+							Description: "fqdn is the name under which the provider has the zone; a rename changes it. Absent: nothing was ever written there.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.",
+							Description: "target identifies the target that confirmed the serial. If the class delivers to another target by now, serial and hash do not count.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5686,7 +5686,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "drift are the RRsets, as \"name type\", that the last comparison found to be missing or different at the provider and that are not mended, 256 at most.",
+							Description: "drift are the RRsets, as \"name type\", that the last comparison found missing or different at the provider and that are not repaired, 256 at most.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5700,7 +5700,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 					},
 					"lastVerifyRequest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.",
+							Description: "lastVerifyRequest is the last value of the Zone's annotation kubi.zone/verify-requested-at that was carried out.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5802,7 +5802,7 @@ func schema_pkg_apis_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback) co
 					},
 					"secret": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes it with --allow-inline-secrets alone.",
+							Description: "secret is the shared secret itself, for tests: every user with read permission for classes sees it. The server accepts it with --allow-inline-secrets only.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5939,7 +5939,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallb
 					},
 					"transferServer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transferServer is where the zone is transferred from to be compared. Absent: server.",
+							Description: "transferServer is the server from which the zone is transferred for comparison. Absent: server.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5953,7 +5953,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallb
 					},
 					"foreignRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
+							Description: "foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at other names or of other types stay either way. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
 							Default:     v1alpha1.ForeignRecordsKeep,
 							Type:        []string{"string"},
 							Format:      "",
@@ -6056,14 +6056,14 @@ func schema_pkg_apis_kubizone_v1alpha1_Record(ref common.ReferenceCallback) comm
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the Record says: a name, a type and its data.",
+							Description: "spec is the desired state of the Record: a name, a type and its data.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.RecordSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what became of it. The server writes it; what a client sends here is ignored.",
+							Description: "status is the observed state of the Record. The server writes it, and ignores what a client sends here.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.RecordStatus{}.OpenAPIModelName()),
 						},
@@ -6128,7 +6128,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref common.ReferenceCall
 					},
 					"shared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. Whoever is admitted by shared never holds.",
+							Description: "shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A namespace that is admitted by shared never becomes the holder.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6224,7 +6224,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RecordSpec is what a Record says.",
+				Description: "RecordSpec is the desired state of a Record.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"domainName": {
@@ -6264,7 +6264,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the DNS class. Only IN is there. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.4).",
+							Description: "class is the DNS class. Only IN is supported. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.4).",
 							Default:     v1alpha1.ClassIN,
 							Type:        []string{"string"},
 							Format:      "",
@@ -6273,7 +6273,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several Records make one RRset, the smallest is served.",
+							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. If several Records make one RRset, the smallest is served.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -6328,12 +6328,12 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RecordStatus is what became of a Record.",
+				Description: "RecordStatus is the observed state of a Record.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the rest of the status speaks of.",
+							Description: "observedGeneration is the metadata.generation that the status is about.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -6354,20 +6354,20 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCallback
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone that has adopted the Record; absent while none has.",
+							Description: "zoneRef names the Zone that has adopted the Record. Absent: no Zone has.",
 							Ref:         ref(v1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the serial of the zone that took in the Record's present data; 0 while no zone has.",
+							Description: "serial is the first serial of the zone with the Record's present data; 0 while no zone has adopted it.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"lastDeliveryError": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery that succeeded.",
+							Description: "lastDeliveryError is the last error that a provider reported for this Record, for people. Empty after a successful delivery.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6465,7 +6465,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) c
 					},
 					"catalog": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the zones that it is configured for, and is not told of the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
+							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
 							Default:     v1alpha1.CatalogFollow,
 							Type:        []string{"string"},
 							Format:      "",
@@ -6634,7 +6634,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "alsoNotify are further addresses (\"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\") that are told of new serials and not waited for.",
+							Description: "alsoNotify are further addresses (\"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\") that get NOTIFY for new serials. Ready does not wait for them.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -6649,7 +6649,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCall
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.",
+							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone may transfer.",
 							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
@@ -6703,7 +6703,7 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 					},
 					"tls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tls says how the server proves itself and how we do.",
+							Description: "tls configures how server and client authenticate.",
 							Ref:         ref(v1alpha1.WebhookTLS{}.OpenAPIModelName()),
 						},
 					},
@@ -6715,7 +6715,7 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 					},
 					"apexNS": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
+							Description: "apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
 							Default:     v1alpha1.ApexNSDeliver,
 							Type:        []string{"string"},
 							Format:      "",
@@ -6735,12 +6735,12 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WebhookTLS says how the ends of a connection prove themselves.",
+				Description: "WebhookTLS configures how server and client authenticate.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are the PEM certificates that the server's is checked with. Absent: the system's.",
+							Description: "caBundle are the PEM certificates of the authorities that the server's certificate is verified with. Absent: those of the system.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -6789,14 +6789,14 @@ func schema_pkg_apis_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) common
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the zone is meant to be.",
+							Description: "spec is the desired state of the zone.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ZoneSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here is ignored.",
+							Description: "status is the observed state of the zone. The server writes it in the transaction that changes the zone, and ignores what a client sends here.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ZoneStatus{}.OpenAPIModelName()),
 						},
@@ -6846,7 +6846,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "removed are the entries that went, the SOA included.",
+							Description: "removed are the entries that were removed, the SOA included.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6864,7 +6864,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "added are the entries that came, the SOA included.",
+							Description: "added are the entries that were added, the SOA included.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7031,14 +7031,14 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCa
 					},
 					"until": {
 						SchemaProps: spec.SchemaProps{
-							Description: "until is the last serial wanted; 0 is the present one. It has no place beside watch.",
+							Description: "until is the last serial wanted; 0 is the present one. It cannot be combined with watch.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"sources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all namespaces.",
+							Description: "sources adds to each change the user and the Record that made it; it needs permission to list Records in all namespaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7052,14 +7052,14 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCa
 					},
 					"format": {
 						SchemaProps: spec.SchemaProps{
-							Description: "format is `json`, `yaml` or `text`, where the Accept header cannot say it.",
+							Description: "format is `json`, `yaml` or `text`, for clients that cannot set the Accept header.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"watch": {
 						SchemaProps: spec.SchemaProps{
-							Description: "watch goes on with what changes from then on, until the client goes or the server ends it. Each change comes as a metav1.WatchEvent, type MODIFIED, with a ZoneChanges of one serial; a Status in one of type ERROR says why it ends: 410 where the serial is not held any more. With the format `text` it is lines for people.",
+							Description: "watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410 if the serial is not held any more. With the format `text` it is lines for people.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7074,7 +7074,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneEntries is what a zone contains at one serial: every entry, SOA first, then in canonical order (RFC 4034 §6.1).",
+				Description: "ZoneEntries is the content of a zone at one serial: every entry, SOA first, then in canonical order (RFC 4034 §6.1).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7093,7 +7093,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback)
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of the Zone (name, namespace, uid), and `continue` where a limit cut the answer.",
+							Description: "metadata of the Zone (name, namespace, uid), and `continue` if a limit cut the answer.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
 						},
@@ -7115,7 +7115,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback)
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the serial that all of the answer speaks of.",
+							Description: "serial is the serial that the whole answer is of.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -7217,14 +7217,14 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntriesOptions(ref common.ReferenceCa
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit is the most entries in an answer; 0 is all. More are announced by metadata.continue.",
+							Description: "limit is the maximum number of entries in an answer; 0 is all. metadata.continue is set if there are more.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"continue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "continue is the token of the answer before.",
+							Description: "continue is the token of the previous answer.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7245,7 +7245,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntriesOptions(ref common.ReferenceCa
 					},
 					"sources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sources asks which Records define each entry; the caller needs to be allowed to list Records in all namespaces.",
+							Description: "sources adds to each entry the Records that define it; it needs permission to list Records in all namespaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7259,7 +7259,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntriesOptions(ref common.ReferenceCa
 					},
 					"format": {
 						SchemaProps: spec.SchemaProps{
-							Description: "format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), where the Accept header cannot say it.",
+							Description: "format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7370,7 +7370,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneLimits bound what other namespaces may put into a zone.",
+				Description: "ZoneLimits bound how much other namespaces may add to a zone, and how much its own may remove.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"recordsPerNamespace": {
@@ -7384,7 +7384,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 					},
 					"maxDeletePercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.",
+							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or enough RRsets are put back. 100: no limit. Absent: 30.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},
@@ -7515,7 +7515,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneSpec is what a zone is meant to be.",
+				Description: "ZoneSpec is the desired state of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"domainName": {
@@ -7550,7 +7550,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.",
+							Description: "delegations are the rules by which the zone takes in Records and child zones. A name, type or zone that no rule lists is refused, also from the zone's own namespace.",
 							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7602,7 +7602,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"retry": {
 						SchemaProps: spec.SchemaProps{
-							Description: "retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.",
+							Description: "retry is the number of seconds after which a secondary asks again if a refresh failed (SOA RETRY); less than refresh. Defaults to 7200.",
 							Default:     v1alpha1.DefaultRetry,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -7639,7 +7639,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"contact": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contact is the address of who is responsible for the zone (SOA RNAME), as mail address (\"hostmaster@example.org\") or as name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
+							Description: "contact is the mailbox of the person responsible for the zone (SOA RNAME), as mail address (\"hostmaster@example.org\") or as name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
@@ -7678,7 +7678,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits bound what other namespaces may put into the zone, and what its own may remove at once.",
+							Description: "limits bound how much other namespaces may add to the zone, and how much its own may remove at once.",
 							Ref:         ref(v1alpha1.ZoneLimits{}.OpenAPIModelName()),
 						},
 					},
@@ -7700,7 +7700,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"withdrawalGracePeriod": {
 						SchemaProps: spec.SchemaProps{
-							Description: "withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Counted is the time that servers ran. Defaults to 24h.",
+							Description: "withdrawalGracePeriod is how long a child zone remains after the rule that delegated it was removed from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Only time during which a server runs counts. Defaults to 24h.",
 							Default:     "24h",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
@@ -7718,12 +7718,12 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStatus is what a zone is.",
+				Description: "ZoneStatus is the observed state of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the rest of the status speaks of.",
+							Description: "observedGeneration is the metadata.generation that the status is about.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7744,35 +7744,35 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the zone is pending.",
+							Description: "serial is the SOA serial, 1 to 4294967295; it changes with every change of the zone's content. 0 while the zone is pending.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"settledSerial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding and no mass deletion held the zone back.",
+							Description: "settledSerial is the serial that is delivered: the last one at which no cascade was outstanding and no mass deletion held the zone.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"hash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes contain the same.",
+							Description: "hash is the SHA-256 in hexadecimal over the zone's content, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes have equal content.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentState is the set hash over what the zone contains, from which hash is made.",
+							Description: "contentState is the set hash over the zone's content, which hash is computed from.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration counts the changes of what the zone contains: each has a serial of its own, and this number never wraps.",
+							Description: "contentGeneration counts the changes of the zone's content: each has a serial of its own, and this number never wraps.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7815,7 +7815,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 					},
 					"endsAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.",
+							Description: "endsAt is the approximate time at which the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not end.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -7890,7 +7890,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "removed are the values that went.",
+							Description: "removed are the values that were removed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7908,7 +7908,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "added are the values that came.",
+							Description: "added are the values that were added.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

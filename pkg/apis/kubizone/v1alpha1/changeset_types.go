@@ -20,7 +20,7 @@ const (
 // StatusReasonChangeSetEnded is the reason of the answer to an item that is not written, since its ChangeSet is not.
 const StatusReasonChangeSetEnded metav1.StatusReason = "ChangeSetEnded"
 
-// What became of an item of a ChangeSet: values of its status.items[].operation.
+// Outcomes of an item of a ChangeSet: values of its status.items[].operation.
 const (
 	OperationCreated   = "Created"
 	OperationUpdated   = "Updated"
@@ -34,21 +34,21 @@ const (
 
 // ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new
 // serial of the zone, or none. It is created and answered, and not stored. Each item is authorized, admitted and
-// counted as the apply or the delete of a Record that it is.
+// counted like an apply or delete of its Record.
 type ChangeSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name: nothing of it is stored.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says what to change.
+	// spec has the changes.
 	Spec ChangeSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status of the answer says what was changed.
+	// status of the answer has the outcome.
 	// +optional
 	Status ChangeSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// ChangeSetSpec says what to change.
+// ChangeSetSpec has the changes.
 type ChangeSetSpec struct {
 	// items are the changes: at most 100 of them, which take at most 256 KiB of JSON together. No two are of one
 	// Record.
@@ -61,7 +61,7 @@ type ChangeSetSpec struct {
 	// +optional
 	// +k8s:validation:maxLength=128
 	FieldManager string `json:"fieldManager,omitempty" protobuf:"bytes,2,opt,name=fieldManager"`
-	// force takes fields that other managers have.
+	// force takes over fields that other managers own.
 	// +optional
 	Force bool `json:"force,omitempty" protobuf:"varint,3,opt,name=force"`
 }
@@ -69,7 +69,7 @@ type ChangeSetSpec struct {
 // ChangeSetItem is one change. It has exactly one member.
 type ChangeSetItem struct {
 	// apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the
-	// fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused where the Record has
+	// fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused if the Record has
 	// another one.
 	// +optional
 	Apply *runtime.RawExtension `json:"apply,omitempty" protobuf:"bytes,1,opt,name=apply"`
@@ -92,13 +92,12 @@ type ChangeSetDelete struct {
 	ResourceVersion string `json:"resourceVersion,omitempty" protobuf:"bytes,3,opt,name=resourceVersion"`
 }
 
-// ChangeSetStatus says what was changed.
+// ChangeSetStatus has the outcome.
 type ChangeSetStatus struct {
 	// zoneRef is the zone of the items.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,1,opt,name=zoneRef"`
-	// serial of the zone with the changes. Where they change nothing of what the zone contains, it is the one of
-	// before.
+	// serial of the zone with the changes. If they do not change the zone's content, it is the previous one.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// items are in the order of spec.
@@ -107,7 +106,7 @@ type ChangeSetStatus struct {
 	Items []ChangeSetItemStatus `json:"items,omitempty" protobuf:"bytes,3,rep,name=items"`
 }
 
-// ChangeSetItemStatus is what became of one item.
+// ChangeSetItemStatus is the outcome of one item.
 type ChangeSetItemStatus struct {
 	// name of the Record.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`

@@ -11,8 +11,8 @@ const (
 	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a
 	// Delegation: as Accepted.
 	ConditionReady = "Ready"
-	// ConditionStalled of a Zone, a Record or a DNSClass: True where it waits for a person, for a reason that has
-	// stood two minutes (S7.4). It is not there else.
+	// ConditionStalled of a Zone, a Record or a DNSClass: True if it has waited for a person for two minutes (S7.4),
+	// else absent.
 	ConditionStalled = "Stalled"
 	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
 	ConditionDelegated = "Delegated"
@@ -27,12 +27,12 @@ const (
 // ConditionAccepted of a Delegation: True while its rule is in force in the Zone that it names.
 const ConditionAccepted = "Accepted"
 
-// ConditionDrifted of a Delivery: True while the provider does not hold what it had confirmed, Unknown while the two
-// cannot be compared.
+// ConditionDrifted of a Delivery: True while the provider's records differ from those that it had confirmed, Unknown
+// while they cannot be compared.
 const ConditionDrifted = "Drifted"
 
-// ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, where the Zone does
-// not exist or is pending, and LimitExceeded, where a namespace would have rules beyond the limit (S4.8).
+// ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, if the Zone does not
+// exist or is pending, and LimitExceeded, if a namespace would have more rules than the limit (S4.8).
 const ReasonAccepted = "Accepted"
 
 // Reasons of the condition Adopted.
@@ -78,7 +78,7 @@ const (
 const (
 	// ReasonDelegated: the parent delegates this zone and lists its name servers.
 	ReasonDelegated = "Delegated"
-	// ReasonStandalone: no zone encloses this one; it was established by somebody allowed to (S3.2).
+	// ReasonStandalone: no zone encloses this one; a user with the permission established it (S3.2).
 	ReasonStandalone = "Standalone"
 	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.3).
 	ReasonNotDelegated = "NotDelegated"
@@ -107,7 +107,7 @@ const (
 	ReasonSettled = "Settled"
 	// ReasonCascading: Records or zones are being adopted, released or renamed.
 	ReasonCascading = "Cascading"
-	// ReasonMassDeletion: the zone's own namespace has removed so much that nothing from then on is delivered (S7.5).
+	// ReasonMassDeletion: the zone's own namespace has removed so much that later content is not delivered (S7.5).
 	ReasonMassDeletion = "MassDeletion"
 )
 
@@ -115,8 +115,8 @@ const (
 const (
 	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.7).
 	ReasonPending = "Pending"
-	// ReasonNoClass: no class is in force for the zone, so nothing delivers it, and whatever had it has it no more
-	// (S6.7).
+	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and was withdrawn from classes that
+	// had it (S6.7).
 	ReasonNoClass = "NoClass"
 	// ReasonDelivered: every class in force has confirmed the serial.
 	ReasonDelivered = "Delivered"
@@ -126,8 +126,8 @@ const (
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.6).
 	ReasonSerialBehind = "SerialBehind"
-	// ReasonFrozen: what is stored of the zone is not what its hash says, so it is handed out as it was proven last,
-	// or not at all.
+	// ReasonFrozen: the stored content of the zone does not match its hash, so the last proven content is served, or
+	// none.
 	ReasonFrozen = "Frozen"
 )
 
@@ -138,7 +138,7 @@ const MessageNoClass = "the zone names no class and no default class is for its 
 // It is output: setting it associates nothing (S3.8).
 const LabelParentZone = "kubi.zone/parent-zone"
 
-// FinalizerDelivery keeps an object until what providers hold of it is dealt with (S8.2).
+// FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.2).
 const FinalizerDelivery = "kubi.zone/delivery"
 
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the setting of them is generated;
-// that of the ttl, which classes may give, is the server's.
+// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the code that sets them is
+// generated. The server sets the ttl, for which classes may have a default.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400
@@ -45,7 +45,7 @@ const (
 	MaxDriftInterval     = 7 * 24 * time.Hour
 )
 
-// MaxVerifyRequest is the length at most, in octets, of the annotation of a Zone that asks for a comparison.
+// MaxVerifyRequest is the maximum length, in octets, of the annotation of a Zone that requests a comparison.
 const MaxVerifyRequest = 64
 
 // RRClass is a DNS class.
@@ -58,8 +58,8 @@ const ClassIN RRClass = "IN"
 // DefaultWebhookTimeout bounds one request to a webhook, in seconds.
 const DefaultWebhookTimeout int32 = 30
 
-// MaxWebhookTimeout is the longest that one call of a provider takes, in seconds: what a controller that crashed had
-// under way is written again when it cannot arrive any more, so longer calls would mean a longer wait.
+// MaxWebhookTimeout is the maximum duration of one call of a provider, in seconds. After a crash of a controller its
+// last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
 const MaxWebhookTimeout = 30
 
 func addDefaultingFuncs(scheme *runtime.Scheme) error {

@@ -12,8 +12,8 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child
-// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold
-// together.
+// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone apply together with those in its
+// spec.delegations.
 type Delegation struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -22,7 +22,7 @@ type Delegation struct {
 
 	// spec is the rule.
 	Spec DelegationSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status says whether it is in force. The server writes it; what a client sends here is ignored.
+	// status tells whether the rule is in force. The server writes it, and ignores what a client sends here.
 	// +optional
 	Status DelegationStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -32,8 +32,8 @@ type DelegationSpec struct {
 	// zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.
 	ZoneRef DelegatedZone `json:"zoneRef" protobuf:"bytes,1,opt,name=zoneRef"`
 
-	// namespaces the rule holds for, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one namespace
-	// alone, or shared.
+	// namespaces that the rule applies to, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one
+	// namespace alone, or shared.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16
@@ -64,7 +64,7 @@ type DelegatedZone struct {
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 }
 
-// DelegationStatus is what a Delegation has become.
+// DelegationStatus is the observed state of a Delegation.
 type DelegationStatus struct {
 	// observedGeneration is the metadata.generation that this status is about.
 	// +optional
@@ -72,8 +72,8 @@ type DelegationStatus struct {
 	// zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,2,opt,name=zoneRef"`
-	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at
-	// most some ten seconds late.
+	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It lags
+	// by about ten seconds at most.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
 	// conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.

@@ -11,8 +11,8 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named
-// `<zone>-<hash>`, and owned by the Zone; tenants read it.
+// Delivery is the progress of delivering one zone by one class. The controller makes it in the zone's namespace,
+// named `<zone>-<hash>`, and owned by the Zone; tenants read it.
 type Delivery struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -21,7 +21,7 @@ type Delivery struct {
 
 	// spec names the zone and the class. Immutable.
 	Spec DeliverySpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is how far the delivery is.
+	// status is the progress of the delivery.
 	// +optional
 	Status DeliveryStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -44,25 +44,25 @@ type DeliveredZone struct {
 	FQDN string `json:"fqdn" protobuf:"bytes,3,opt,name=fqdn"`
 }
 
-// DeliveryStatus is how far a delivery is.
+// DeliveryStatus is the progress of a delivery.
 type DeliveryStatus struct {
-	// serial is the last one that everything in the class has confirmed, 0 while none has.
+	// serial is the last serial that all servers of the class have confirmed, 0 while there is none.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,1,opt,name=serial"`
 	// hash is the zone's hash at that serial.
 	// +optional
 	Hash string `json:"hash,omitempty" protobuf:"bytes,2,opt,name=hash"`
-	// lastSyncTime is when it was confirmed.
+	// lastSyncTime is the time at which the serial was confirmed.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty" protobuf:"bytes,3,opt,name=lastSyncTime"`
-	// lastDriftCheckTime is when the provider was last compared with the zone.
+	// lastDriftCheckTime is the time at which the provider was last compared with the zone.
 	// +optional
 	LastDriftCheckTime *metav1.Time `json:"lastDriftCheckTime,omitempty" protobuf:"bytes,4,opt,name=lastDriftCheckTime"`
-	// intent is what is being written, set before the first call and checked before every further one. Absent while
-	// nothing is.
+	// intent is the write in progress, set before the first call and checked before every further one. Absent: no
+	// write is in progress.
 	// +optional
 	Intent *DeliveryIntent `json:"intent,omitempty" protobuf:"bytes,5,opt,name=intent"`
-	// servers has a row for each server or instance of the class, where it has any.
+	// servers has a row for each server or instance of the class, if it has any.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -73,22 +73,23 @@ type DeliveryStatus struct {
 	// failedRecords counts the RRsets that the provider refused.
 	// +optional
 	FailedRecords int32 `json:"failedRecords,omitempty" protobuf:"varint,8,opt,name=failedRecords"`
-	// skippedRecords counts the RRsets that the provider has no form for.
+	// skippedRecords counts the RRsets that the provider does not support.
 	// +optional
 	SkippedRecords int32 `json:"skippedRecords,omitempty" protobuf:"varint,9,opt,name=skippedRecords"`
-	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while
-	// the two cannot be compared.
+	// conditions: Ready; Drifted is True while the provider's records differ from those that it had confirmed, and
+	// Unknown while they cannot be compared.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
-	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written
+	// fqdn is the name under which the provider has the zone; a rename changes it. Absent: nothing was ever written
 	// there.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,11,opt,name=fqdn"`
-	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
+	// target identifies the target that confirmed the serial. If the class delivers to another target by now, serial
+	// and hash do not count.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,12,opt,name=target"`
 	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
@@ -101,12 +102,13 @@ type DeliveryStatus struct {
 	// +listType=map
 	// +listMapKey=fqdn
 	Former []DeliveryFormer `json:"former,omitempty" protobuf:"bytes,14,rep,name=former"`
-	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider
-	// and that are not mended, 256 at most.
+	// drift are the RRsets, as "name type", that the last comparison found missing or different at the provider and
+	// that are not repaired, 256 at most.
 	// +optional
 	// +listType=atomic
 	Drift []string `json:"drift,omitempty" protobuf:"bytes,15,rep,name=drift"`
-	// lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.
+	// lastVerifyRequest is the last value of the Zone's annotation kubi.zone/verify-requested-at that was carried
+	// out.
 	// +optional
 	LastVerifyRequest string `json:"lastVerifyRequest,omitempty" protobuf:"bytes,16,opt,name=lastVerifyRequest"`
 }
@@ -115,51 +117,54 @@ type DeliveryStatus struct {
 type DeliveryFormer struct {
 	// fqdn is the name.
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
-	// from is the earliest serial of which something may stand there, 0 for none known.
+	// from is the earliest serial whose records the provider may still have under that name, 0 if none is known.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,2,opt,name=from"`
-	// rrsets may stand there besides, as "name type".
+	// rrsets are further RRsets that the provider may have there, as "name type".
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,3,rep,name=rrsets"`
-	// unlisted: besides, what was touched since from may stand there half written.
+	// unlisted: the provider may also have partial writes of RRsets that changed since from.
 	// +optional
 	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,4,opt,name=unlisted"`
 }
 
-// DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.
+// DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still
+// arrive.
 type DeliveryIntent struct {
-	// serial that is being delivered.
+	// serial is the serial that is being delivered.
 	Serial int64 `json:"serial" protobuf:"varint,1,opt,name=serial"`
-	// holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.
+	// holder is the identity of the worker. Absent: no worker is writing, and the RRsets are still to be delivered.
 	// +optional
 	Holder string `json:"holder,omitempty" protobuf:"bytes,2,opt,name=holder"`
-	// time at which it began.
+	// time is the time at which the write began.
 	Time metav1.Time `json:"time" protobuf:"bytes,3,opt,name=time"`
-	// rrsets are those being written where they are few, and those that were refused and are owed, as "name type".
+	// rrsets are the RRsets being written, if they are few, and those that were refused and are still to be
+	// delivered, as "name type".
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
-	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial:
-	// more RRsets than are listed were refused.
+	// from is the earliest serial whose records the provider may still have. Absent beside a confirmed serial: more
+	// RRsets were refused than are listed.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
-	// unlisted: more than rrsets are being written; what was touched since from may stand half written.
+	// unlisted: more RRsets than those listed are being written; the provider may have partial writes of all that
+	// changed since from.
 	// +optional
 	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,6,opt,name=unlisted"`
 }
 
 // DeliveryServer is one server or instance of a class.
 type DeliveryServer struct {
-	// name is what the class calls it.
+	// name is the name of the server in the class.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// serial it has confirmed, 0 while none.
+	// serial is the serial that it has confirmed, 0 while there is none.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// state is Current, Behind, Ahead or Failed.
 	// +optional
 	State ServerState `json:"state,omitempty" protobuf:"bytes,3,opt,name=state,casttype=ServerState"`
-	// lastProbeTime is when it was last asked.
+	// lastProbeTime is the time at which it was last asked.
 	// +optional
 	LastProbeTime *metav1.Time `json:"lastProbeTime,omitempty" protobuf:"bytes,4,opt,name=lastProbeTime"`
 	// message is for people.
@@ -167,7 +172,7 @@ type DeliveryServer struct {
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
 }
 
-// ServerState says where a server stands against the zone.
+// ServerState compares a server with the zone.
 // +enum
 type ServerState string
 
@@ -176,22 +181,22 @@ const (
 	ServerCurrent ServerState = "Current"
 	// ServerBehind: it has an earlier one, or none yet.
 	ServerBehind ServerState = "Behind"
-	// ServerAhead: it has a serial that the zone has not (S6.6).
+	// ServerAhead: it has a serial ahead of the zone's (S6.6).
 	ServerAhead ServerState = "Ahead"
-	// ServerFailed: it does not answer, or not with the zone.
+	// ServerFailed: it does not answer, or does not have the zone.
 	ServerFailed ServerState = "Failed"
 )
 
 // DeliveryError is the last failure of a delivery.
 type DeliveryError struct {
-	// code is the provider's own, an rcode or an HTTP status.
+	// code is the provider's error code, an RCODE or an HTTP status.
 	// +optional
 	Code string `json:"code,omitempty" protobuf:"bytes,1,opt,name=code"`
 	// message is for people: what happened and the next step.
 	Message string `json:"message" protobuf:"bytes,2,opt,name=message"`
-	// timestamp of the first failure since which each attempt failed for this reason.
+	// timestamp is the time of the first failure since which each attempt failed for this reason.
 	Timestamp metav1.Time `json:"timestamp" protobuf:"bytes,3,opt,name=timestamp"`
-	// reason is the one of the condition Ready at that time.
+	// reason is the reason of the condition Ready at that time.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 }

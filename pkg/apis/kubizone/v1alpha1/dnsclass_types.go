@@ -11,69 +11,70 @@ import (
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster
-// admins write classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass is a way by which zones reach name servers. It has exactly one provider block. Cluster admins write
+// classes; tenants name them in spec.dnsClassRefs of their zones.
 type DNSClass struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class one that delivers
-	// every zone which names none.
+	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes it a default class, which
+	// delivers every zone that names no class.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what the class is meant to be.
+	// spec is the desired state of the class.
 	Spec DNSClassSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is how it is. The controller writes it.
+	// status is the observed state of the class. The controller writes it.
 	// +optional
 	Status DNSClassStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// DNSClassSpec is what a class is meant to be. Exactly one of its provider blocks is given.
+// DNSClassSpec is the desired state of a class. It has exactly one provider block.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a
-	// Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
+	// defaultTTL is the ttl in seconds, 0 to 2147483647, that is written into a Zone of the class created without
+	// one. A change of it changes no existing Zone. Absent: the default of Zones.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
-	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a
-	// change of them changes no Zone. Addresses belong to names relative to the zone alone.
+	// nameServers are written into a Zone of the class created without any. A change of them changes no existing
+	// Zone. Only names relative to the zone may have addresses.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 
-	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's
-	// in any other.
+	// namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class,
+	// none for any other.
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
-	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the
-	// default view alone. A class has one zone of a name, that of the default view before any other.
+	// views are the views whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty:
+	// the default view alone. A class delivers one zone of a name, that of the default view before any other.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
 
-	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves
-	// to one of them is not connected to.
+	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it the class does
+	// not connect to a host that resolves to one of them.
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`
 
-	// paused stops the delivery of every zone of the class. What is delivered stays as it is.
+	// paused stops the delivery of every zone of the class. Delivered content stays.
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
 
-	// requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.
+	// requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent:
+	// 50.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
 	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often
-	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs
-	// is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less
-	// often. Absent: 1h, with transfer 1m.
+	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
+	// are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent:
+	// 1h, with transfer 1m.
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
@@ -81,17 +82,17 @@ type DNSClassSpec struct {
 	// +optional
 	Transfer *TransferProvider `json:"transfer,omitempty" protobuf:"bytes,6,opt,name=transfer"`
 
-	// rfc2136 writes into a primary of somebody else by dynamic update (RFC 2136).
+	// rfc2136 writes into an existing primary by dynamic update (RFC 2136).
 	// +optional
 	RFC2136 *RFC2136Provider `json:"rfc2136,omitempty" protobuf:"bytes,7,opt,name=rfc2136"`
 
-	// webhook calls an HTTP service that writes into whatever it stands before.
+	// webhook calls an HTTP service that writes into a DNS provider.
 	// +optional
 	Webhook *WebhookProvider `json:"webhook,omitempty" protobuf:"bytes,8,opt,name=webhook"`
 
-	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under
-	// the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if
-	// its policy were Delete.
+	// allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under
+	// the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy
+	// were Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
@@ -148,8 +149,8 @@ type TransferProvider struct {
 	// +k8s:validation:maxItems=100
 	Secondaries []Secondary `json:"secondaries,omitempty" protobuf:"bytes,1,rep,name=secondaries"`
 
-	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new
-	// serials and not waited for.
+	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that get NOTIFY for new
+	// serials. Ready does not wait for them.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
@@ -157,7 +158,7 @@ type TransferProvider struct {
 
 	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
 	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of
-	// secondaries alone say who may transfer.
+	// secondaries alone may transfer.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 
@@ -175,14 +176,14 @@ type Secondary struct {
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the
-	// zones that it is configured for, and is not told of the catalog. Defaults to Follow.
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has
+	// the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.
 	// +optional
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
 }
 
-// CatalogUse says what a secondary makes of the class's catalog zone.
+// CatalogUse is how a secondary uses the class's catalog zone.
 // +enum
 type CatalogUse string
 
@@ -196,22 +197,21 @@ type RFC2136Provider struct {
 	// server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.
 	// +k8s:validation:minLength=1
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
-	// transferServer is where the zone is transferred from to be compared. Absent: server.
+	// transferServer is the server from which the zone is transferred for comparison. Absent: server.
 	// +optional
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
 	// hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
-	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the
-	// same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict;
-	// Replace has the zone's take their place. What others have at other names, or of other types, stays either way.
-	// Defaults to Keep.
+	// foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep
+	// leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at
+	// other names or of other types stay either way. Defaults to Keep.
 	// +optional
 	// +default=ref(ForeignRecordsKeep)
 	ForeignRecords ForeignRecords `json:"foreignRecords,omitempty" protobuf:"bytes,4,opt,name=foreignRecords,casttype=ForeignRecords"`
 }
 
-// ForeignRecords says what becomes of records of others in the place of the zone's.
+// ForeignRecords is what happens to records of others at a name and type of the zone.
 // +enum
 type ForeignRecords string
 
@@ -235,20 +235,20 @@ type WebhookProvider struct {
 	// hmacAuth signs requests.
 	// +optional
 	HMACAuth *HMACAuth `json:"hmacAuth,omitempty" protobuf:"bytes,3,opt,name=hmacAuth"`
-	// tls says how the server proves itself and how we do.
+	// tls configures how server and client authenticate.
 	// +optional
 	TLS *WebhookTLS `json:"tls,omitempty" protobuf:"bytes,4,opt,name=tls"`
 	// bearerTokenFrom names a token sent in the Authorization header; only with https.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
-	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or
-	// compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or
+	// compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.
 	// +optional
 	// +default=ref(ApexNSDeliver)
 	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
 }
 
-// ApexNS says what becomes of the NS RRset at the apex of zones.
+// ApexNS is whether the NS RRset at the apex of zones is delivered.
 // +enum
 type ApexNS string
 
@@ -262,8 +262,8 @@ type HMACAuth struct {
 	// secretRef names the shared secret.
 	// +optional
 	SecretRef *SecretKeyReference `json:"secretRef,omitempty" protobuf:"bytes,1,opt,name=secretRef"`
-	// secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes
-	// it with --allow-inline-secrets alone.
+	// secret is the shared secret itself, for tests: every user with read permission for classes sees it. The server
+	// accepts it with --allow-inline-secrets only.
 	// +optional
 	Secret string `json:"secret,omitempty" protobuf:"bytes,2,opt,name=secret"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.
@@ -281,9 +281,10 @@ const (
 	HMACAlgorithmSHA512 HMACAlgorithm = "SHA512"
 )
 
-// WebhookTLS says how the ends of a connection prove themselves.
+// WebhookTLS configures how server and client authenticate.
 type WebhookTLS struct {
-	// caBundle are the PEM certificates that the server's is checked with. Absent: the system's.
+	// caBundle are the PEM certificates of the authorities that the server's certificate is verified with. Absent:
+	// those of the system.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,1,opt,name=caBundle"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.
@@ -291,15 +292,15 @@ type WebhookTLS struct {
 	ClientSecretRef *SecretReference `json:"clientSecretRef,omitempty" protobuf:"bytes,2,opt,name=clientSecretRef"`
 }
 
-// DNSClassStatus is how a class is.
+// DNSClassStatus is the observed state of a class.
 type DNSClassStatus struct {
-	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// observedGeneration is the metadata.generation that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// lastHealthCheck is when the provider was last asked whether it works.
+	// lastHealthCheck is the time of the last health check of the provider.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty" protobuf:"bytes,2,opt,name=lastHealthCheck"`
-	// health is what it said. It informs and holds up nothing.
+	// health is its result. It is information and delays no delivery.
 	// +optional
 	Health *ClassHealth `json:"health,omitempty" protobuf:"bytes,3,opt,name=health"`
 	// conditions: Ready and Stalled.
@@ -311,7 +312,7 @@ type DNSClassStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
 }
 
-// HealthStatus is what a health check found.
+// HealthStatus is the result of a health check.
 // +enum
 type HealthStatus string
 
@@ -325,7 +326,7 @@ const (
 type ClassHealth struct {
 	// status is Healthy, Unhealthy or Unknown.
 	Status HealthStatus `json:"status" protobuf:"bytes,1,opt,name=status,casttype=HealthStatus"`
-	// lastCheck is when.
+	// lastCheck is the time of the check.
 	// +optional
 	LastCheck *metav1.Time `json:"lastCheck,omitempty" protobuf:"bytes,2,opt,name=lastCheck"`
 	// message is for people.

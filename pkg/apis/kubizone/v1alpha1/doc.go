@@ -4,13 +4,13 @@
 // Package v1alpha1 holds the API types of kubi.zone/v1alpha1: Zone, Record, Delegation, DNSClass, Delivery, and the
 // two computed subresources of a Zone, ZoneEntries and ZoneChanges.
 //
-// It promises: (1) what a comment of a field says is what `kubectl explain` prints, with shape, unit, default and
-// source; (2) the defaults are set here and nowhere else, but for a Zone's ttl, which its classes may give; (3) every
+// It promises: (1) the comment of a field is what `kubectl explain` prints, with format, unit, default and source;
+// (2) the defaults are set here and nowhere else, but for a Zone's ttl, which its classes may give; (3) every
 // condition type and reason of this group is a constant of conditions.go; (4) JSON of an accepted object never
 // changes its meaning.
 //
-// It knows nothing of DNS beyond the words: no parsing, no validation, no decision. It imports apimachinery alone,
-// because clients vendor it.
+// It has no logic of DNS: no parsing, no validation, no decision. It imports apimachinery alone, because clients
+// vendor it.
 //
 // Read record_types.go first, then zone_types.go.
 //

@@ -26,10 +26,11 @@ const (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneEntries is what a zone contains at one serial: every entry, SOA first, then in canonical order (RFC 4034 §6.1).
+// ZoneEntries is the content of a zone at one serial: every entry, SOA first, then in canonical order (RFC 4034
+// §6.1).
 type ZoneEntries struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata of the Zone (name, namespace, uid), and `continue` where a limit cut the answer.
+	// metadata of the Zone (name, namespace, uid), and `continue` if a limit cut the answer.
 	// +optional
 	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -38,7 +39,7 @@ type ZoneEntries struct {
 	// view is the zone's view, empty for the default view.
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
-	// serial is the serial that all of the answer speaks of.
+	// serial is the serial that the whole answer is of.
 	Serial int64 `json:"serial" protobuf:"varint,4,opt,name=serial"`
 	// hash is the zone's hash at that serial.
 	Hash string `json:"hash" protobuf:"bytes,5,opt,name=hash"`
@@ -185,11 +186,11 @@ type ZoneChange struct {
 	// time is when it was committed.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty" protobuf:"bytes,3,opt,name=time"`
-	// removed are the entries that went, the SOA included.
+	// removed are the entries that were removed, the SOA included.
 	// +optional
 	// +listType=atomic
 	Removed []Entry `json:"removed,omitempty" protobuf:"bytes,4,rep,name=removed"`
-	// added are the entries that came, the SOA included.
+	// added are the entries that were added, the SOA included.
 	// +optional
 	// +listType=atomic
 	Added []Entry `json:"added,omitempty" protobuf:"bytes,5,rep,name=added"`
@@ -218,11 +219,11 @@ type ZoneStep struct {
 	// headerAfter is the header after, when the step changed it.
 	// +optional
 	HeaderAfter *ZoneHeader `json:"headerAfter,omitempty" protobuf:"bytes,6,opt,name=headerAfter"`
-	// removed are the values that went.
+	// removed are the values that were removed.
 	// +optional
 	// +listType=atomic
 	Removed []Row `json:"removed,omitempty" protobuf:"bytes,7,rep,name=removed"`
-	// added are the values that came.
+	// added are the values that were added.
 	// +optional
 	// +listType=atomic
 	Added []Row `json:"added,omitempty" protobuf:"bytes,8,rep,name=added"`
@@ -262,10 +263,10 @@ type TTLChange struct {
 type ZoneEntriesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// limit is the most entries in an answer; 0 is all. More are announced by metadata.continue.
+	// limit is the maximum number of entries in an answer; 0 is all. metadata.continue is set if there are more.
 	// +optional
 	Limit int64 `json:"limit,omitempty" protobuf:"varint,1,opt,name=limit"`
-	// continue is the token of the answer before.
+	// continue is the token of the previous answer.
 	// +optional
 	Continue string `json:"continue,omitempty" protobuf:"bytes,2,opt,name=continue"`
 	// type selects entries of one RR type.
@@ -274,13 +275,14 @@ type ZoneEntriesOptions struct {
 	// name selects entries of one owner name, absolute or relative to the zone.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,4,opt,name=name"`
-	// sources asks which Records define each entry; the caller needs to be allowed to list Records in all namespaces.
+	// sources adds to each entry the Records that define it; it needs permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,5,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
 	// +optional
 	Form string `json:"form,omitempty" protobuf:"bytes,6,opt,name=form"`
-	// format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), where the Accept header cannot say it.
+	// format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept
+	// header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,7,opt,name=format"`
 }
@@ -295,22 +297,22 @@ type ZoneChangesOptions struct {
 	// present one.
 	// +optional
 	Since int64 `json:"since,omitempty" protobuf:"varint,1,opt,name=since"`
-	// until is the last serial wanted; 0 is the present one. It has no place beside watch.
+	// until is the last serial wanted; 0 is the present one. It cannot be combined with watch.
 	// +optional
 	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
-	// sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all
+	// sources adds to each change the user and the Record that made it; it needs permission to list Records in all
 	// namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
 	// +optional
 	Form string `json:"form,omitempty" protobuf:"bytes,4,opt,name=form"`
-	// format is `json`, `yaml` or `text`, where the Accept header cannot say it.
+	// format is `json`, `yaml` or `text`, for clients that cannot set the Accept header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
-	// watch goes on with what changes from then on, until the client goes or the server ends it. Each change comes as a
-	// metav1.WatchEvent, type MODIFIED, with a ZoneChanges of one serial; a Status in one of type ERROR says why it
-	// ends: 410 where the serial is not held any more. With the format `text` it is lines for people.
+	// watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of
+	// type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410
+	// if the serial is not held any more. With the format `text` it is lines for people.
 	// +optional
 	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
 }

@@ -19,14 +19,14 @@ type Record struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what the Record says: a name, a type and its data.
+	// spec is the desired state of the Record: a name, a type and its data.
 	Spec RecordSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is what became of it. The server writes it; what a client sends here is ignored.
+	// status is the observed state of the Record. The server writes it, and ignores what a client sends here.
 	// +optional
 	Status RecordStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// RecordSpec is what a Record says.
+// RecordSpec is the desired state of a Record.
 type RecordSpec struct {
 	// domainName is the owner name. Ending in a dot ("www.example.org.") it is absolute; otherwise ("www", "@" for
 	// the zone's own name) it is relative to the zone of zoneRef, which is then required. "*" as the leftmost label
@@ -54,12 +54,12 @@ type RecordSpec struct {
 	// +k8s:validation:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Type string `json:"type" protobuf:"bytes,4,opt,name=type"`
 
-	// class is the DNS class. Only IN is there. Defaults to IN.
+	// class is the DNS class. Only IN is supported. Defaults to IN.
 	// +optional
 	// +default=ref(ClassIN)
 	Class RRClass `json:"class,omitempty" protobuf:"bytes,5,opt,name=class,casttype=RRClass"`
 
-	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several
+	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. If several
 	// Records make one RRset, the smallest is served.
 	// +optional
 	// +k8s:validation:minimum=0
@@ -99,9 +99,9 @@ type ZoneReference struct {
 	Namespace string `json:"namespace,omitempty" protobuf:"bytes,2,opt,name=namespace"`
 }
 
-// RecordStatus is what became of a Record.
+// RecordStatus is the observed state of a Record.
 type RecordStatus struct {
-	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// observedGeneration is the metadata.generation that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
@@ -114,16 +114,16 @@ type RecordStatus struct {
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 
-	// zoneRef names the Zone that has adopted the Record; absent while none has.
+	// zoneRef names the Zone that has adopted the Record. Absent: no Zone has.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,4,opt,name=zoneRef"`
 
-	// serial is the serial of the zone that took in the Record's present data; 0 while no zone has.
+	// serial is the first serial of the zone with the Record's present data; 0 while no zone has adopted it.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,5,opt,name=serial"`
 
-	// lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery
-	// that succeeded.
+	// lastDeliveryError is the last error that a provider reported for this Record, for people. Empty after a
+	// successful delivery.
 	// +optional
 	LastDeliveryError string `json:"lastDeliveryError,omitempty" protobuf:"bytes,6,opt,name=lastDeliveryError"`
 

@@ -19,15 +19,15 @@ type Zone struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what the zone is meant to be.
+	// spec is the desired state of the zone.
 	Spec ZoneSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here
-	// is ignored.
+	// status is the observed state of the zone. The server writes it in the transaction that changes the zone, and
+	// ignores what a client sends here.
 	// +optional
 	Status ZoneStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// ZoneSpec is what a zone is meant to be.
+// ZoneSpec is the desired state of a zone.
 type ZoneSpec struct {
 	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
 	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
@@ -46,8 +46,8 @@ type ZoneSpec struct {
 	// +optional
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
-	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused,
-	// also from the zone's own namespace.
+	// delegations are the rules by which the zone takes in Records and child zones. A name, type or zone that no rule
+	// lists is refused, also from the zone's own namespace.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
@@ -76,7 +76,7 @@ type ZoneSpec struct {
 	// +k8s:validation:maximum=2147483647
 	Refresh *int32 `json:"refresh,omitempty" protobuf:"varint,7,opt,name=refresh"`
 
-	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than
+	// retry is the number of seconds after which a secondary asks again if a refresh failed (SOA RETRY); less than
 	// refresh. Defaults to 7200.
 	// +optional
 	// +default=ref(DefaultRetry)
@@ -105,7 +105,7 @@ type ZoneSpec struct {
 	// +optional
 	PrimaryNameServer string `json:"primaryNameServer,omitempty" protobuf:"bytes,11,opt,name=primaryNameServer"`
 
-	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address
+	// contact is the mailbox of the person responsible for the zone (SOA RNAME), as mail address
 	// ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	// +optional
 	// +k8s:validation:maxLength=1024
@@ -125,7 +125,7 @@ type ZoneSpec struct {
 	// +listMapKey=name
 	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
-	// limits bound what other namespaces may put into the zone, and what its own may remove at once.
+	// limits bound how much other namespaces may add to the zone, and how much its own may remove at once.
 	// +optional
 	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
@@ -139,15 +139,15 @@ type ZoneSpec struct {
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 
-	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from
+	// withdrawalGracePeriod is how long a child zone remains after the rule that delegated it was removed from
 	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
-	// rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
+	// rule delegates it again. Only time during which a server runs counts. Defaults to 24h.
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
 }
 
-// DeletionPolicy says what becomes of a zone's data at its providers.
+// DeletionPolicy is what happens to a zone's data at its providers when the Zone is deleted.
 // +enum
 type DeletionPolicy string
 
@@ -158,8 +158,8 @@ const (
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 )
 
-// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that
-// names no namespace holds for every namespace.
+// DelegationRule is one rule: the names and types, or the child zones, that the namespaces of the rule may have. A
+// rule without namespaces applies to every namespace.
 type DelegationRule struct {
 	// records are the Records the rule allows.
 	// +optional
@@ -174,13 +174,13 @@ type DelegationRule struct {
 	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,2,rep,name=zones"`
 
-	// namespace is one namespace the rule holds for.
+	// namespace is one namespace that the rule applies to.
 	// +optional
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	Namespace string `json:"namespace,omitempty" protobuf:"bytes,3,opt,name=namespace"`
 
-	// namespaces are further namespaces the rule holds for.
+	// namespaces are further namespaces that the rule applies to.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=1000
@@ -206,8 +206,8 @@ type RecordDelegation struct {
 	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
-	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it.
-	// Whoever is admitted by shared never holds.
+	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A
+	// namespace that is admitted by shared never becomes the holder.
 	// +optional
 	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
 }
@@ -224,7 +224,7 @@ type NameServer struct {
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
 }
 
-// DNSClassReference names what delivers a zone.
+// DNSClassReference names a class that delivers a zone.
 type DNSClassReference struct {
 	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
 	// +optional
@@ -246,7 +246,7 @@ const (
 	KindBind9Cluster ClassKind = "Bind9Cluster"
 )
 
-// ZoneLimits bound what other namespaces may put into a zone.
+// ZoneLimits bound how much other namespaces may add to a zone, and how much its own may remove.
 type ZoneLimits struct {
 	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At
 	// least 1. Absent: no limit. Lowering it removes nothing.
@@ -257,17 +257,17 @@ type ZoneLimits struct {
 
 	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
 	// in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the
-	// apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions
-	// through, or so many RRsets are put back. 100: no limit. Absent: 30.
+	// apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
+	// through, or enough RRsets are put back. 100: no limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
 	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty" protobuf:"varint,2,opt,name=maxDeletePercent"`
 }
 
-// ZoneStatus is what a zone is.
+// ZoneStatus is the observed state of a zone.
 type ZoneStatus struct {
-	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// observedGeneration is the metadata.generation that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
@@ -280,27 +280,27 @@ type ZoneStatus struct {
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 
-	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the
-	// zone is pending.
+	// serial is the SOA serial, 1 to 4294967295; it changes with every change of the zone's content. 0 while the zone
+	// is pending.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,4,opt,name=serial"`
 
-	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding
-	// and no mass deletion held the zone back.
+	// settledSerial is the serial that is delivered: the last one at which no cascade was outstanding and no mass
+	// deletion held the zone.
 	// +optional
 	SettledSerial int64 `json:"settledSerial,omitempty" protobuf:"varint,5,opt,name=settledSerial"`
 
-	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without
-	// the serial. Two zones of one name with equal hashes contain the same.
+	// hash is the SHA-256 in hexadecimal over the zone's content, in any order, and its SOA parameters, without the
+	// serial. Two zones of one name with equal hashes have equal content.
 	// +optional
 	Hash string `json:"hash,omitempty" protobuf:"bytes,6,opt,name=hash"`
 
-	// contentState is the set hash over what the zone contains, from which hash is made.
+	// contentState is the set hash over the zone's content, which hash is computed from.
 	// +optional
 	ContentState string `json:"contentState,omitempty" protobuf:"bytes,7,opt,name=contentState"`
 
-	// contentGeneration counts the changes of what the zone contains: each has a serial of its own,
-	// and this number never wraps.
+	// contentGeneration counts the changes of the zone's content: each has a serial of its own, and this number never
+	// wraps.
 	// +optional
 	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,8,opt,name=contentGeneration"`
 
@@ -321,8 +321,9 @@ type ZoneStatus struct {
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason
-	// DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
+	// endsAt is the approximate time at which the zone ends because the rule that delegated it was withdrawn
+	// (Delegated=False, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
+	// end.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`
 

@@ -17,7 +17,7 @@ import (
 type ClassHealthApplyConfiguration struct {
 	// status is Healthy, Unhealthy or Unknown.
 	Status *kubizonev1alpha1.HealthStatus `json:"status,omitempty"`
-	// lastCheck is when.
+	// lastCheck is the time of the check.
 	LastCheck *v1.Time `json:"lastCheck,omitempty"`
 	// message is for people.
 	Message *string `json:"message,omitempty"`

@@ -15,15 +15,15 @@ import (
 // with apply.
 //
 // Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child
-// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold
-// together.
+// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone apply together with those in its
+// spec.delegations.
 type DelegationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the rule.
 	Spec *DelegationSpecApplyConfiguration `json:"spec,omitempty"`
-	// status says whether it is in force. The server writes it; what a client sends here is ignored.
+	// status tells whether the rule is in force. The server writes it, and ignores what a client sends here.
 	Status *DelegationStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -8,16 +8,16 @@ package v1alpha1
 // DelegationRuleApplyConfiguration represents a declarative configuration of the DelegationRule type for use
 // with apply.
 //
-// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that
-// names no namespace holds for every namespace.
+// DelegationRule is one rule: the names and types, or the child zones, that the namespaces of the rule may have. A
+// rule without namespaces applies to every namespace.
 type DelegationRuleApplyConfiguration struct {
 	// records are the Records the rule allows.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
 	// zones are patterns of the child zones the rule allows, written as records[].pattern.
 	Zones []string `json:"zones,omitempty"`
-	// namespace is one namespace the rule holds for.
+	// namespace is one namespace that the rule applies to.
 	Namespace *string `json:"namespace,omitempty"`
-	// namespaces are further namespaces the rule holds for.
+	// namespaces are further namespaces that the rule applies to.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 

@@ -12,8 +12,8 @@ package v1alpha1
 type DelegationSpecApplyConfiguration struct {
 	// zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.
 	ZoneRef *DelegatedZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// namespaces the rule holds for, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one namespace
-	// alone, or shared.
+	// namespaces that the rule applies to, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one
+	// namespace alone, or shared.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// records are the Records the rule allows.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`

@@ -12,14 +12,14 @@ import (
 // DelegationStatusApplyConfiguration represents a declarative configuration of the DelegationStatus type for use
 // with apply.
 //
-// DelegationStatus is what a Delegation has become.
+// DelegationStatus is the observed state of a Delegation.
 type DelegationStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that this status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.
 	ZoneRef *AdoptingZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at
-	// most some ten seconds late.
+	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It lags
+	// by about ten seconds at most.
 	Records *int64 `json:"records,omitempty"`
 	// conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`

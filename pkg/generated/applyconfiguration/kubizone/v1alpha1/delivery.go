@@ -14,15 +14,15 @@ import (
 // DeliveryApplyConfiguration represents a declarative configuration of the Delivery type for use
 // with apply.
 //
-// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named
-// `<zone>-<hash>`, and owned by the Zone; tenants read it.
+// Delivery is the progress of delivering one zone by one class. The controller makes it in the zone's namespace,
+// named `<zone>-<hash>`, and owned by the Zone; tenants read it.
 type DeliveryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec names the zone and the class. Immutable.
 	Spec *DeliverySpecApplyConfiguration `json:"spec,omitempty"`
-	// status is how far the delivery is.
+	// status is the progress of the delivery.
 	Status *DeliveryStatusApplyConfiguration `json:"status,omitempty"`
 }
 

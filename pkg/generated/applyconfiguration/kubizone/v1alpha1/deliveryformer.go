@@ -12,11 +12,11 @@ package v1alpha1
 type DeliveryFormerApplyConfiguration struct {
 	// fqdn is the name.
 	FQDN *string `json:"fqdn,omitempty"`
-	// from is the earliest serial of which something may stand there, 0 for none known.
+	// from is the earliest serial whose records the provider may still have under that name, 0 if none is known.
 	From *int64 `json:"from,omitempty"`
-	// rrsets may stand there besides, as "name type".
+	// rrsets are further RRsets that the provider may have there, as "name type".
 	RRsets []string `json:"rrsets,omitempty"`
-	// unlisted: besides, what was touched since from may stand there half written.
+	// unlisted: the provider may also have partial writes of RRsets that changed since from.
 	Unlisted *bool `json:"unlisted,omitempty"`
 }
 

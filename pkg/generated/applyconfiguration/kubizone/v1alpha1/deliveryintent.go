@@ -12,20 +12,23 @@ import (
 // DeliveryIntentApplyConfiguration represents a declarative configuration of the DeliveryIntent type for use
 // with apply.
 //
-// DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.
+// DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still
+// arrive.
 type DeliveryIntentApplyConfiguration struct {
-	// serial that is being delivered.
+	// serial is the serial that is being delivered.
 	Serial *int64 `json:"serial,omitempty"`
-	// holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.
+	// holder is the identity of the worker. Absent: no worker is writing, and the RRsets are still to be delivered.
 	Holder *string `json:"holder,omitempty"`
-	// time at which it began.
+	// time is the time at which the write began.
 	Time *v1.Time `json:"time,omitempty"`
-	// rrsets are those being written where they are few, and those that were refused and are owed, as "name type".
+	// rrsets are the RRsets being written, if they are few, and those that were refused and are still to be
+	// delivered, as "name type".
 	RRsets []string `json:"rrsets,omitempty"`
-	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial:
-	// more RRsets than are listed were refused.
+	// from is the earliest serial whose records the provider may still have. Absent beside a confirmed serial: more
+	// RRsets were refused than are listed.
 	From *int64 `json:"from,omitempty"`
-	// unlisted: more than rrsets are being written; what was touched since from may stand half written.
+	// unlisted: more RRsets than those listed are being written; the provider may have partial writes of all that
+	// changed since from.
 	Unlisted *bool `json:"unlisted,omitempty"`
 }
 

@@ -15,13 +15,13 @@ import (
 //
 // DeliveryServer is one server or instance of a class.
 type DeliveryServerApplyConfiguration struct {
-	// name is what the class calls it.
+	// name is the name of the server in the class.
 	Name *string `json:"name,omitempty"`
-	// serial it has confirmed, 0 while none.
+	// serial is the serial that it has confirmed, 0 while there is none.
 	Serial *int64 `json:"serial,omitempty"`
 	// state is Current, Behind, Ahead or Failed.
 	State *kubizonev1alpha1.ServerState `json:"state,omitempty"`
-	// lastProbeTime is when it was last asked.
+	// lastProbeTime is the time at which it was last asked.
 	LastProbeTime *v1.Time `json:"lastProbeTime,omitempty"`
 	// message is for people.
 	Message *string `json:"message,omitempty"`

@@ -13,34 +13,35 @@ import (
 // DeliveryStatusApplyConfiguration represents a declarative configuration of the DeliveryStatus type for use
 // with apply.
 //
-// DeliveryStatus is how far a delivery is.
+// DeliveryStatus is the progress of a delivery.
 type DeliveryStatusApplyConfiguration struct {
-	// serial is the last one that everything in the class has confirmed, 0 while none has.
+	// serial is the last serial that all servers of the class have confirmed, 0 while there is none.
 	Serial *int64 `json:"serial,omitempty"`
 	// hash is the zone's hash at that serial.
 	Hash *string `json:"hash,omitempty"`
-	// lastSyncTime is when it was confirmed.
+	// lastSyncTime is the time at which the serial was confirmed.
 	LastSyncTime *v1.Time `json:"lastSyncTime,omitempty"`
-	// lastDriftCheckTime is when the provider was last compared with the zone.
+	// lastDriftCheckTime is the time at which the provider was last compared with the zone.
 	LastDriftCheckTime *v1.Time `json:"lastDriftCheckTime,omitempty"`
-	// intent is what is being written, set before the first call and checked before every further one. Absent while
-	// nothing is.
+	// intent is the write in progress, set before the first call and checked before every further one. Absent: no
+	// write is in progress.
 	Intent *DeliveryIntentApplyConfiguration `json:"intent,omitempty"`
-	// servers has a row for each server or instance of the class, where it has any.
+	// servers has a row for each server or instance of the class, if it has any.
 	Servers []DeliveryServerApplyConfiguration `json:"servers,omitempty"`
 	// error is the last failure; absent after a success.
 	Error *DeliveryErrorApplyConfiguration `json:"error,omitempty"`
 	// failedRecords counts the RRsets that the provider refused.
 	FailedRecords *int32 `json:"failedRecords,omitempty"`
-	// skippedRecords counts the RRsets that the provider has no form for.
+	// skippedRecords counts the RRsets that the provider does not support.
 	SkippedRecords *int32 `json:"skippedRecords,omitempty"`
-	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while
-	// the two cannot be compared.
+	// conditions: Ready; Drifted is True while the provider's records differ from those that it had confirmed, and
+	// Unknown while they cannot be compared.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written
+	// fqdn is the name under which the provider has the zone; a rename changes it. Absent: nothing was ever written
 	// there.
 	FQDN *string `json:"fqdn,omitempty"`
-	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
+	// target identifies the target that confirmed the serial. If the class delivers to another target by now, serial
+	// and hash do not count.
 	Target *string `json:"target,omitempty"`
 	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
 	// records an intent first.
@@ -48,10 +49,11 @@ type DeliveryStatusApplyConfiguration struct {
 	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when
 	// the new name is delivered.
 	Former []DeliveryFormerApplyConfiguration `json:"former,omitempty"`
-	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider
-	// and that are not mended, 256 at most.
+	// drift are the RRsets, as "name type", that the last comparison found missing or different at the provider and
+	// that are not repaired, 256 at most.
 	Drift []string `json:"drift,omitempty"`
-	// lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.
+	// lastVerifyRequest is the last value of the Zone's annotation kubi.zone/verify-requested-at that was carried
+	// out.
 	LastVerifyRequest *string `json:"lastVerifyRequest,omitempty"`
 }
 

@@ -14,16 +14,16 @@ import (
 // DNSClassApplyConfiguration represents a declarative configuration of the DNSClass type for use
 // with apply.
 //
-// DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster
-// admins write classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass is a way by which zones reach name servers. It has exactly one provider block. Cluster admins write
+// classes; tenants name them in spec.dnsClassRefs of their zones.
 type DNSClassApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class one that delivers
-	// every zone which names none.
+	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes it a default class, which
+	// delivers every zone that names no class.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the class is meant to be.
+	// spec is the desired state of the class.
 	Spec *DNSClassSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is how it is. The controller writes it.
+	// status is the observed state of the class. The controller writes it.
 	Status *DNSClassStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -12,41 +12,42 @@ import (
 // DNSClassSpecApplyConfiguration represents a declarative configuration of the DNSClassSpec type for use
 // with apply.
 //
-// DNSClassSpec is what a class is meant to be. Exactly one of its provider blocks is given.
+// DNSClassSpec is the desired state of a class. It has exactly one provider block.
 type DNSClassSpecApplyConfiguration struct {
-	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a
-	// Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
+	// defaultTTL is the ttl in seconds, 0 to 2147483647, that is written into a Zone of the class created without
+	// one. A change of it changes no existing Zone. Absent: the default of Zones.
 	DefaultTTL *int32 `json:"defaultTTL,omitempty"`
-	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a
-	// change of them changes no Zone. Addresses belong to names relative to the zone alone.
+	// nameServers are written into a Zone of the class created without any. A change of them changes no existing
+	// Zone. Only names relative to the zone may have addresses.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's
-	// in any other.
+	// namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class,
+	// none for any other.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`
-	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the
-	// default view alone. A class has one zone of a name, that of the default view before any other.
+	// views are the views whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty:
+	// the default view alone. A class delivers one zone of a name, that of the default view before any other.
 	Views []string `json:"views,omitempty"`
-	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves
-	// to one of them is not connected to.
+	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it the class does
+	// not connect to a host that resolves to one of them.
 	AllowLocalAddresses *bool `json:"allowLocalAddresses,omitempty"`
-	// paused stops the delivery of every zone of the class. What is delivered stays as it is.
+	// paused stops the delivery of every zone of the class. Delivered content stays.
 	Paused *bool `json:"paused,omitempty"`
-	// requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.
+	// requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent:
+	// 50.
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
 	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often
-	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs
-	// is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less
-	// often. Absent: 1h, with transfer 1m.
+	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
+	// are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent:
+	// 1h, with transfer 1m.
 	DriftInterval *v1.Duration `json:"driftInterval,omitempty"`
 	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
 	Transfer *TransferProviderApplyConfiguration `json:"transfer,omitempty"`
-	// rfc2136 writes into a primary of somebody else by dynamic update (RFC 2136).
+	// rfc2136 writes into an existing primary by dynamic update (RFC 2136).
 	RFC2136 *RFC2136ProviderApplyConfiguration `json:"rfc2136,omitempty"`
-	// webhook calls an HTTP service that writes into whatever it stands before.
+	// webhook calls an HTTP service that writes into a DNS provider.
 	Webhook *WebhookProviderApplyConfiguration `json:"webhook,omitempty"`
-	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under
-	// the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if
-	// its policy were Delete.
+	// allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under
+	// the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy
+	// were Delete.
 	AllowRetain *bool `json:"allowRetain,omitempty"`
 	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion
 	// withdraws every zone of the class from its servers.

@@ -13,13 +13,13 @@ import (
 // DNSClassStatusApplyConfiguration represents a declarative configuration of the DNSClassStatus type for use
 // with apply.
 //
-// DNSClassStatus is how a class is.
+// DNSClassStatus is the observed state of a class.
 type DNSClassStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// observedGeneration is the metadata.generation that the status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// lastHealthCheck is when the provider was last asked whether it works.
+	// lastHealthCheck is the time of the last health check of the provider.
 	LastHealthCheck *v1.Time `json:"lastHealthCheck,omitempty"`
-	// health is what it said. It informs and holds up nothing.
+	// health is its result. It is information and delays no delivery.
 	Health *ClassHealthApplyConfiguration `json:"health,omitempty"`
 	// conditions: Ready and Stalled.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`

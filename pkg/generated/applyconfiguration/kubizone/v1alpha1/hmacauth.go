@@ -16,8 +16,8 @@ import (
 type HMACAuthApplyConfiguration struct {
 	// secretRef names the shared secret.
 	SecretRef *SecretKeyReferenceApplyConfiguration `json:"secretRef,omitempty"`
-	// secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes
-	// it with --allow-inline-secrets alone.
+	// secret is the shared secret itself, for tests: every user with read permission for classes sees it. The server
+	// accepts it with --allow-inline-secrets only.
 	Secret *string `json:"secret,omitempty"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.
 	Algorithm *kubizonev1alpha1.HMACAlgorithm `json:"algorithm,omitempty"`

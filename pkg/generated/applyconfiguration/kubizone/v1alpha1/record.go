@@ -20,9 +20,9 @@ type RecordApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the Record says: a name, a type and its data.
+	// spec is the desired state of the Record: a name, a type and its data.
 	Spec *RecordSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what became of it. The server writes it; what a client sends here is ignored.
+	// status is the observed state of the Record. The server writes it, and ignores what a client sends here.
 	Status *RecordStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -18,8 +18,8 @@ type RecordDelegationApplyConfiguration struct {
 	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD,
 	// which must be named.
 	Types []string `json:"types,omitempty"`
-	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it.
-	// Whoever is admitted by shared never holds.
+	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A
+	// namespace that is admitted by shared never becomes the holder.
 	Shared *bool `json:"shared,omitempty"`
 }
 

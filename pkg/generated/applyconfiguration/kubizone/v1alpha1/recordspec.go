@@ -12,7 +12,7 @@ import (
 // RecordSpecApplyConfiguration represents a declarative configuration of the RecordSpec type for use
 // with apply.
 //
-// RecordSpec is what a Record says.
+// RecordSpec is the desired state of a Record.
 type RecordSpecApplyConfiguration struct {
 	// domainName is the owner name. Ending in a dot ("www.example.org.") it is absolute; otherwise ("www", "@" for
 	// the zone's own name) it is relative to the zone of zoneRef, which is then required. "*" as the leftmost label
@@ -28,9 +28,9 @@ type RecordSpecApplyConfiguration struct {
 	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not
 	// SOA (the Zone makes it), DNSSEC signatures or meta types.
 	Type *string `json:"type,omitempty"`
-	// class is the DNS class. Only IN is there. Defaults to IN.
+	// class is the DNS class. Only IN is supported. Defaults to IN.
 	Class *kubizonev1alpha1.RRClass `json:"class,omitempty"`
-	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several
+	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. If several
 	// Records make one RRset, the smallest is served.
 	TTL *int32 `json:"ttl,omitempty"`
 	// rdata is the data of one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or

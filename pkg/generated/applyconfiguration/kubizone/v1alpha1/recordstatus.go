@@ -12,21 +12,21 @@ import (
 // RecordStatusApplyConfiguration represents a declarative configuration of the RecordStatus type for use
 // with apply.
 //
-// RecordStatus is what became of a Record.
+// RecordStatus is the observed state of a Record.
 type RecordStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// observedGeneration is the metadata.generation that the status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
 	// is relative to does not exist.
 	FQDN *string `json:"fqdn,omitempty"`
 	// view is the view in force.
 	View *string `json:"view,omitempty"`
-	// zoneRef names the Zone that has adopted the Record; absent while none has.
+	// zoneRef names the Zone that has adopted the Record. Absent: no Zone has.
 	ZoneRef *AdoptingZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// serial is the serial of the zone that took in the Record's present data; 0 while no zone has.
+	// serial is the first serial of the zone with the Record's present data; 0 while no zone has adopted it.
 	Serial *int64 `json:"serial,omitempty"`
-	// lastDeliveryError is the last error a provider reported for this Record, for people. Empty after a delivery
-	// that succeeded.
+	// lastDeliveryError is the last error that a provider reported for this Record, for people. Empty after a
+	// successful delivery.
 	LastDeliveryError *string `json:"lastDeliveryError,omitempty"`
 	// conditions: Adopted (is it part of a zone, and if not, why) and Ready (is it delivered everywhere).
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`

@@ -16,15 +16,14 @@ import (
 type RFC2136ProviderApplyConfiguration struct {
 	// server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.
 	Server *string `json:"server,omitempty"`
-	// transferServer is where the zone is transferred from to be compared. Absent: server.
+	// transferServer is the server from which the zone is transferred for comparison. Absent: server.
 	TransferServer *string `json:"transferServer,omitempty"`
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
 	// hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the
-	// same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict;
-	// Replace has the zone's take their place. What others have at other names, or of other types, stays either way.
-	// Defaults to Keep.
+	// foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep
+	// leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at
+	// other names or of other types stay either way. Defaults to Keep.
 	ForeignRecords *kubizonev1alpha1.ForeignRecords `json:"foreignRecords,omitempty"`
 }
 

@@ -18,8 +18,8 @@ type SecondaryApplyConfiguration struct {
 	Address *string `json:"address,omitempty"`
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the
-	// zones that it is configured for, and is not told of the catalog. Defaults to Follow.
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has
+	// the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.
 	Catalog *kubizonev1alpha1.CatalogUse `json:"catalog,omitempty"`
 }
 

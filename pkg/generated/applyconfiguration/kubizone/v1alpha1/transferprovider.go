@@ -13,12 +13,12 @@ type TransferProviderApplyConfiguration struct {
 	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
 	// answers with its serial.
 	Secondaries []SecondaryApplyConfiguration `json:"secondaries,omitempty"`
-	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new
-	// serials and not waited for.
+	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that get NOTIFY for new
+	// serials. Ready does not wait for them.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
 	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
 	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of
-	// secondaries alone say who may transfer.
+	// secondaries alone may transfer.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
 	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is
 	// served.

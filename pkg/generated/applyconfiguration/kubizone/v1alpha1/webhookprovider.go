@@ -20,12 +20,12 @@ type WebhookProviderApplyConfiguration struct {
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 	// hmacAuth signs requests.
 	HMACAuth *HMACAuthApplyConfiguration `json:"hmacAuth,omitempty"`
-	// tls says how the server proves itself and how we do.
+	// tls configures how server and client authenticate.
 	TLS *WebhookTLSApplyConfiguration `json:"tls,omitempty"`
 	// bearerTokenFrom names a token sent in the Authorization header; only with https.
 	BearerTokenFrom *SecretKeyReferenceApplyConfiguration `json:"bearerTokenFrom,omitempty"`
-	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or
-	// compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or
+	// compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.
 	ApexNS *kubizonev1alpha1.ApexNS `json:"apexNS,omitempty"`
 }
 

@@ -8,9 +8,10 @@ package v1alpha1
 // WebhookTLSApplyConfiguration represents a declarative configuration of the WebhookTLS type for use
 // with apply.
 //
-// WebhookTLS says how the ends of a connection prove themselves.
+// WebhookTLS configures how server and client authenticate.
 type WebhookTLSApplyConfiguration struct {
-	// caBundle are the PEM certificates that the server's is checked with. Absent: the system's.
+	// caBundle are the PEM certificates of the authorities that the server's certificate is verified with. Absent:
+	// those of the system.
 	CABundle []byte `json:"caBundle,omitempty"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.
 	ClientSecretRef *SecretReferenceApplyConfiguration `json:"clientSecretRef,omitempty"`

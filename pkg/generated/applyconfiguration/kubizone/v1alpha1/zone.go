@@ -20,10 +20,10 @@ type ZoneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the zone is meant to be.
+	// spec is the desired state of the zone.
 	Spec *ZoneSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here
-	// is ignored.
+	// status is the observed state of the zone. The server writes it in the transaction that changes the zone, and
+	// ignores what a client sends here.
 	Status *ZoneStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -8,15 +8,15 @@ package v1alpha1
 // ZoneLimitsApplyConfiguration represents a declarative configuration of the ZoneLimits type for use
 // with apply.
 //
-// ZoneLimits bound what other namespaces may put into a zone.
+// ZoneLimits bound how much other namespaces may add to a zone, and how much its own may remove.
 type ZoneLimitsApplyConfiguration struct {
 	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At
 	// least 1. Absent: no limit. Lowering it removes nothing.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
 	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
 	// in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the
-	// apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions
-	// through, or so many RRsets are put back. 100: no limit. Absent: 30.
+	// apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
+	// through, or enough RRsets are put back. 100: no limit. Absent: 30.
 	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty"`
 }
 

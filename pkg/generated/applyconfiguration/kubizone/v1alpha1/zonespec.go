@@ -13,7 +13,7 @@ import (
 // ZoneSpecApplyConfiguration represents a declarative configuration of the ZoneSpec type for use
 // with apply.
 //
-// ZoneSpec is what a zone is meant to be.
+// ZoneSpec is the desired state of a zone.
 type ZoneSpecApplyConfiguration struct {
 	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
 	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
@@ -23,8 +23,8 @@ type ZoneSpecApplyConfiguration struct {
 	View *string `json:"view,omitempty"`
 	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
-	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused,
-	// also from the zone's own namespace.
+	// delegations are the rules by which the zone takes in Records and child zones. A name, type or zone that no rule
+	// lists is refused, also from the zone's own namespace.
 	Delegations []DelegationRuleApplyConfiguration `json:"delegations,omitempty"`
 	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their
 	// addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first
@@ -36,7 +36,7 @@ type ZoneSpecApplyConfiguration struct {
 	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13).
 	// Defaults to 86400.
 	Refresh *int32 `json:"refresh,omitempty"`
-	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than
+	// retry is the number of seconds after which a secondary asks again if a refresh failed (SOA RETRY); less than
 	// refresh. Defaults to 7200.
 	Retry *int32 `json:"retry,omitempty"`
 	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE);
@@ -48,7 +48,7 @@ type ZoneSpecApplyConfiguration struct {
 	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent:
 	// the first of nameServers, else the first NS at the apex, else "ns" in the zone.
 	PrimaryNameServer *string `json:"primaryNameServer,omitempty"`
-	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address
+	// contact is the mailbox of the person responsible for the zone (SOA RNAME), as mail address
 	// ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	Contact *string `json:"contact,omitempty"`
 	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the
@@ -56,16 +56,16 @@ type ZoneSpecApplyConfiguration struct {
 	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	DNSClassRefs []DNSClassReferenceApplyConfiguration `json:"dnsClassRefs,omitempty"`
-	// limits bound what other namespaces may put into the zone, and what its own may remove at once.
+	// limits bound how much other namespaces may add to the zone, and how much its own may remove at once.
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
 	// deletionProtection refuses the deletion of the Zone until it is set to false.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain
 	// leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from
+	// withdrawalGracePeriod is how long a child zone remains after the rule that delegated it was removed from
 	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
-	// rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
+	// rule delegates it again. Only time during which a server runs counts. Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 }
 

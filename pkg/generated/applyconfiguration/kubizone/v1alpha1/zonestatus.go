@@ -13,28 +13,28 @@ import (
 // ZoneStatusApplyConfiguration represents a declarative configuration of the ZoneStatus type for use
 // with apply.
 //
-// ZoneStatus is what a zone is.
+// ZoneStatus is the observed state of a zone.
 type ZoneStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// observedGeneration is the metadata.generation that the status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
 	// is relative to does not exist.
 	FQDN *string `json:"fqdn,omitempty"`
 	// view is the view in force.
 	View *string `json:"view,omitempty"`
-	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the
-	// zone is pending.
+	// serial is the SOA serial, 1 to 4294967295; it changes with every change of the zone's content. 0 while the zone
+	// is pending.
 	Serial *int64 `json:"serial,omitempty"`
-	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding
-	// and no mass deletion held the zone back.
+	// settledSerial is the serial that is delivered: the last one at which no cascade was outstanding and no mass
+	// deletion held the zone.
 	SettledSerial *int64 `json:"settledSerial,omitempty"`
-	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without
-	// the serial. Two zones of one name with equal hashes contain the same.
+	// hash is the SHA-256 in hexadecimal over the zone's content, in any order, and its SOA parameters, without the
+	// serial. Two zones of one name with equal hashes have equal content.
 	Hash *string `json:"hash,omitempty"`
-	// contentState is the set hash over what the zone contains, from which hash is made.
+	// contentState is the set hash over the zone's content, which hash is computed from.
 	ContentState *string `json:"contentState,omitempty"`
-	// contentGeneration counts the changes of what the zone contains: each has a serial of its own,
-	// and this number never wraps.
+	// contentGeneration counts the changes of the zone's content: each has a serial of its own, and this number never
+	// wraps.
 	ContentGeneration *int64 `json:"contentGeneration,omitempty"`
 	// entryCount is the number of values the zone contains, its SOA and name servers included.
 	EntryCount *int64 `json:"entryCount,omitempty"`
@@ -43,8 +43,9 @@ type ZoneStatusApplyConfiguration struct {
 	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered
 	// everywhere.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason
-	// DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
+	// endsAt is the approximate time at which the zone ends because the rule that delegated it was withdrawn
+	// (Delegated=False, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
+	// end.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
 	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
 	RRsetCount *int64 `json:"rrsetCount,omitempty"`
