@@ -39,23 +39,23 @@ import (
 )
 
 const (
-	// What the manifests call the server, for where no APIService says it.
+	// The names of the server in the manifests, used if there is no APIService.
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 	servingSecret    = "kubizone-apiserver-serving"
 	controllerLease  = "kubizone-controller"
 
-	// dialTime bounds a connection that a firewall may swallow.
+	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
 )
 
-// facts are what could be seen; with every one the error that kept it from being seen.
+// facts are the collected objects and answers, each with the error that prevented it.
 type facts struct {
 	name string // of the APIService
 
 	version    string
 	versionErr error
-	// absent are resources the server watches that this kube-apiserver does not have.
+	// absent are resources that the server watches and this kube-apiserver does not have.
 	absent    []string
 	absentErr error
 
@@ -80,8 +80,7 @@ type facts struct {
 
 	lease    *coordinationv1.Lease // of the controller
 	leaseErr error
-	// classes are all there are; undecided counts the Zones and Records of which nothing says whether they are
-	// delivered.
+	// classes counts all DNSClasses; undecided the Zones and Records without a controller's word on their delivery.
 	classes, undecided int
 
 	held       []objectMessage // zones that a mass deletion holds back (S7.5); the message ends in the command that lets it through
@@ -93,7 +92,7 @@ type facts struct {
 	discovery error // of the group version, through kube-apiserver
 }
 
-// answer is what one address of the server said to us.
+// answer is the answer of one address of the server.
 type answer struct {
 	from   string
 	direct bool
@@ -113,7 +112,7 @@ type outdated struct {
 	stands bool
 }
 
-// serviceRef is what the APIService names, else what the manifests call it.
+// serviceRef is the service of the APIService, else that of the manifests.
 func (f *facts) serviceRef() (namespace, service string, port int32) {
 	if f.registration != nil && f.registration.Spec.Service != nil {
 		s := f.registration.Spec.Service
@@ -126,18 +125,18 @@ func (f *facts) serviceRef() (namespace, service string, port int32) {
 	return installNamespace, serverName, 443
 }
 
-// byCertManager says that others than the server see to its certificate.
+// byCertManager reports that cert-manager issues the server's certificate.
 func (f *facts) byCertManager() bool {
 	return f.registration != nil && f.registration.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
-// standalone says that the kubeconfig is that of kubizone up: the build metadata of its version is ours.
+// standalone reports that the kubeconfig is that of kubizone up, by the build metadata of the server's version.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads both paths of health with get.
+// askPaths reads /readyz and /healthz with get.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	a := answer{from: from}
 	for path, text := range map[string]*string{"readyz": &a.readyz, "healthz": &a.health} {
@@ -149,7 +148,7 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	return a
 }
 
-// askServer is what the server of the kubeconfig says of itself.
+// askServer asks the server of the kubeconfig.
 func askServer(ctx context.Context, client kubernetes.Interface) answer {
 	return askPaths("the server", func(path string) ([]byte, error) {
 		return client.Discovery().RESTClient().Get().AbsPath("/"+path).Param("verbose", "").DoRaw(ctx)
@@ -160,7 +159,7 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	f := &facts{name: name}
 	if info, err := client.Discovery().ServerVersion(); err != nil {
 		f.versionErr = err
-		return f // nothing else would be answered
+		return f // no other request would be answered
 	} else {
 		f.version = info.GitVersion
 	}
@@ -209,11 +208,12 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
 	}
-	f.objectsErr = f.collectObjects(ctx, objects) // last: of many Records it takes what time is left
+	f.objectsErr = f.collectObjects(ctx, objects) // last: to list many Records may take all remaining time
 	return f
 }
 
-// listAbsentResources are the kinds the server watches and does not find here: its informers would wait for ever.
+// listAbsentResources lists the resources that the server watches and this cluster does not have: its informers would
+// wait forever.
 func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
@@ -235,7 +235,7 @@ func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 	return names, nil
 }
 
-// listRefusedRules asks for every rule, resource and verb whether user has it.
+// listRefusedRules checks every rule, resource and verb for user, and lists those that are denied.
 func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]Rule, error) {
 	var missing []Rule
 	for _, rule := range Rules() {
@@ -275,7 +275,7 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 	return missing, nil
 }
 
-// listRoles are all there are.
+// listRoles lists all Roles and ClusterRoles.
 func listRoles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []rbacv1.ClusterRole, error) {
 	cluster, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -288,9 +288,9 @@ func listRoles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role,
 	return namespaced.Items, cluster.Items, nil
 }
 
-// collectObjects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are
-// held, which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by
-// our own judgement: a server of an older version has another.
+// collectObjects reads all DNSClasses, Zones, Delegations and Records, and notes which wait for a controller, which
+// zones are held, which Delegations are in force nowhere, and which Records are refused now. The last it decides by the
+// rules of this program: a server of an older version has others.
 func (f *facts) collectObjects(ctx context.Context, client versioned.Interface) error {
 	api, all := client.KubizoneV1alpha1(), metav1.ListOptions{}
 	if err := load.EachItem(ctx, api.DNSClasses().List, all, func(*v1alpha1.DNSClass) error {
@@ -339,13 +339,13 @@ func (f *facts) collectObjects(ctx context.Context, client versioned.Interface) 
 	return nil
 }
 
-// isUndecided: nothing has said whether the object is delivered as it is now.
+// isUndecided reports that no controller has set Ready for the present state.
 func isUndecided(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return ready == nil || ready.Status == metav1.ConditionUnknown
 }
 
-// askServers connects to every address that may be the server's, and through kube-apiserver to every pod.
+// askServers asks every address of the service, and every pod through kube-apiserver.
 func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []answer {
 	var all []answer
 	for _, address := range f.serverAddresses() {
@@ -362,7 +362,7 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []a
 	return all
 }
 
-// serverAddresses are HOST:PORT, as kube-apiserver may use them.
+// serverAddresses lists HOST:PORT of the service, as kube-apiserver uses them.
 func (f *facts) serverAddresses() []string {
 	_, _, port := f.serviceRef()
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
@@ -381,10 +381,10 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// isChecks: the text is what a path of health says, verbose.
+// isChecks reports that the text is the verbose answer of a health path.
 func isChecks(text string) bool { return strings.Contains(text, "[") }
 
-// askDirect takes whatever certificate is shown: it is what is looked at, and nothing is told to the other side.
+// askDirect asks an address and accepts any certificate: the certificate is what is checked, and no secret is sent.
 func askDirect(ctx context.Context, address string) answer {
 	a := answer{from: address, direct: true}
 	transport := &http.Transport{

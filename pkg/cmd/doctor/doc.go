@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor is kubizone doctor: what keeps the API from being served in a cluster, and what to do next.
+// Package doctor is kubizone doctor: it finds why a cluster does not serve the API, and names the next step.
 //
 // It promises:
 //

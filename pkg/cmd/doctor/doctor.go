@@ -22,9 +22,9 @@ import (
 )
 
 var (
-	// ErrFailed says that the findings name what keeps the API from being served.
+	// ErrFailed says that a check failed.
 	ErrFailed = errors.New("something is wrong: see FAIL above")
-	// ErrUnanswered says that kube-apiserver could not be asked.
+	// ErrUnanswered says that kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see FAIL above")
 )
 
@@ -37,7 +37,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the outcome of one check. Next is what to do, empty with OK.
+// Finding is the outcome of one check. Next is the next step, empty with OK.
 type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
@@ -48,7 +48,7 @@ type Finding struct {
 // Options are the flags.
 type Options struct {
 	kubeconfig *kubeconfig.Options
-	// APIService is the registration to look at.
+	// APIService is the registration to check.
 	APIService string
 	// Output is text or json.
 	Output  string
@@ -65,7 +65,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.kubeconfig.AddFlags(flags)
 	flags.StringVar(&o.APIService, "apiservice", o.APIService, "APIService of the server")
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text, one line a check, or json")
-	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long all of it may take")
+	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "time limit of the whole run")
 }
 
 // Validate reports all that is wrong with the options.
@@ -108,14 +108,14 @@ kube-apiserver could not be asked.`,
 	return command
 }
 
-// Run looks and writes the findings. The error is ErrFailed when one of them is a FAIL, and ErrUnanswered when
-// kube-apiserver could not be asked.
+// Run checks and writes the findings. The error is ErrFailed if one of them is a FAIL, and ErrUnanswered if
+// kube-apiserver did not answer.
 func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	config, _, err := o.kubeconfig.Client()
 	if err != nil {
 		return err
 	}
-	config.QPS = -1 // one look asks some fifty questions, one after the other: client-go's limit would spread them over eight seconds
+	config.QPS = -1 // client-go's limit would stretch some fifty requests over eight seconds
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)

@@ -25,19 +25,19 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.
+// automanaged is the label of an APIService that kube-apiserver makes, and restores, for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third
+// expirySoon is the remaining lifetime at which a certificate should have been renewed: leaves are renewed with a third
 // left.
 const expirySoon = 14 * 24 * time.Hour
 
-// formatCheck is what fails in /readyz of a server that the store has outgrown (pkg/cmd/apiserver).
+// formatCheck is the check of /readyz that fails if a newer version has migrated the store (pkg/cmd/apiserver).
 const formatCheck = "format"
 
 const install = "kubectl apply -k artifacts/deploy/embedded (or ha, external-etcd)"
 
-// judgeFacts says what the facts mean, in the order in which a request takes its way (D4).
+// judgeFacts decides the findings, in the order of the path of a request (D4).
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; nothing else can be checked without it")}
@@ -74,13 +74,13 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notChecked is the finding for what could not be looked at (D1).
+// notChecked is the finding for a fact that could not be read (D1).
 func notChecked(check, what string, err error) Finding {
-	next := "look again when kube-apiserver answers"
+	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
-		next = "run this as somebody who may see it"
+		next = "run this as a user with permission to read it"
 	}
-	return warn(check, what+" could not be looked at: "+err.Error(), next)
+	return warn(check, what+" could not be read: "+err.Error(), next)
 }
 
 func (f *facts) judgeVersion() Finding {
@@ -90,7 +90,7 @@ func (f *facts) judgeVersion() Finding {
 		return fail(check, fmt.Sprintf("kube-apiserver %s does not have %s: the server waits for them before it takes a write", f.version, strings.Join(f.absent, ", ")),
 			"upgrade the cluster to a version that has them, or switch off what asks for them with --disable-admission-plugins or --enable-priority-and-fairness=false")
 	case f.absentErr != nil:
-		return notChecked(check, fmt.Sprintf("what kube-apiserver %s has", f.version), f.absentErr)
+		return notChecked(check, fmt.Sprintf("resources of kube-apiserver %s", f.version), f.absentErr)
 	}
 	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server watches", f.version))
 }
@@ -99,7 +99,7 @@ func (f *facts) judgeAPIService() Finding {
 	const check = "apiservice"
 	switch {
 	case apierrors.IsNotFound(f.registrationErr):
-		return fail(check, f.name+" is not there: kubectl knows no zones", install)
+		return fail(check, f.name+" does not exist: kubectl does not know zones", install)
 	case f.registrationErr != nil:
 		return notChecked(check, f.name, f.registrationErr)
 	case f.registration.Spec.Service == nil:
@@ -107,13 +107,13 @@ func (f *facts) judgeAPIService() Finding {
 	case f.registration.Labels[automanaged] != "":
 		return fail(check, f.name+" has the label "+automanaged+" of a CustomResourceDefinition: kube-apiserver puts the old spec back", "kubectl label apiservice "+f.name+" "+automanaged+"- and apply the manifest again")
 	case f.registration.Spec.InsecureSkipTLSVerify:
-		return fail(check, f.name+" has insecureSkipTLSVerify: anybody who reaches the address may be the server", "set it to false; the server writes caBundle")
+		return fail(check, f.name+" has insecureSkipTLSVerify: any host at that address can act as the server", "set it to false; the server writes caBundle")
 	}
 	namespace, service, port := f.serviceRef()
 	return ok(check, fmt.Sprintf("%s is served by service %s/%s, port %d", f.name, namespace, service, port))
 }
 
-// nextByReason is what to do about an APIService that is not available, by the reason kube-apiserver gives.
+// nextByReason is the next step for an APIService that is not available, by the reason that kube-apiserver gives.
 var nextByReason = map[string]string{
 	"ServiceNotFound":      "make the service: " + install,
 	"ServiceAccessError":   "kube-apiserver cannot read services: look at its log",
@@ -121,7 +121,7 @@ var nextByReason = map[string]string{
 	"EndpointsNotFound":    "see endpoints and pods below: no pod is selected by the service, or none was ever ready",
 	"EndpointsAccessError": "kube-apiserver cannot read endpoint slices: look at its log",
 	"MissingEndpoints":     "see pods below: none is ready",
-	"FailedDiscoveryCheck": "kube-apiserver reaches nobody who answers rightly, by what the message says: a timeout is a firewall or NetworkPolicy between control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate below, 401 and 403 are under permissions",
+	"FailedDiscoveryCheck": "kube-apiserver gets no valid answer, see the message: a timeout is a firewall or NetworkPolicy between control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate below, 401 and 403 are under permissions",
 }
 
 func (f *facts) judgeAvailable() Finding {
@@ -131,7 +131,7 @@ func (f *facts) judgeAvailable() Finding {
 			continue
 		}
 		if condition.Status == apiregistrationv1.ConditionTrue {
-			return ok(check, "kube-apiserver says so since "+condition.LastTransitionTime.UTC().Format(time.RFC3339))
+			return ok(check, "kube-apiserver has said so since "+condition.LastTransitionTime.UTC().Format(time.RFC3339))
 		}
 		next := nextByReason[condition.Reason]
 		if next == "" {
@@ -139,7 +139,7 @@ func (f *facts) judgeAvailable() Finding {
 		}
 		return fail(check, fmt.Sprintf("kube-apiserver says %s: %s", condition.Reason, condition.Message), next)
 	}
-	return warn(check, "kube-apiserver has not said yet", "wait a few seconds and look again")
+	return warn(check, "kube-apiserver has set no condition yet", "wait a few seconds and run this again")
 }
 
 func (f *facts) judgeService() Finding {
@@ -153,7 +153,7 @@ func (f *facts) judgeService() Finding {
 	case f.service.Spec.Type == corev1.ServiceTypeExternalName:
 		return ok(check, fmt.Sprintf("%s/%s is %s", namespace, name, f.service.Spec.ExternalName))
 	case !slices.ContainsFunc(f.service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
-		return fail(check, fmt.Sprintf("%s/%s has no port %d, which the APIService names", namespace, name, port), "make them equal: apply the manifest again")
+		return fail(check, fmt.Sprintf("%s/%s has no port %d, which the APIService names", namespace, name, port), "make the ports equal: apply the manifest again")
 	}
 	return ok(check, fmt.Sprintf("%s/%s has port %d", namespace, name, port))
 }
@@ -164,7 +164,7 @@ func (f *facts) judgeEndpoints() Finding {
 		return notChecked(check, "endpoint slices", f.slicesErr)
 	}
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
-		return ok(check, "an alias needs none")
+		return ok(check, "a service of type ExternalName needs none")
 	}
 	ready, all := 0, 0
 	for _, slice := range f.slices {
@@ -218,7 +218,7 @@ func (f *facts) judgePods() Finding {
 	return ok(check, fmt.Sprintf("%d ready", len(f.pods)))
 }
 
-// podTrouble is why a pod is not ready, the nearest cause first.
+// podTrouble is why a pod is not ready, the closest cause first.
 func podTrouble(pod corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -265,7 +265,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), last.NotAfter.UTC().Format(time.DateOnly)))
 }
 
-// judgeCertificate looks at what is served where we can connect, else at what the Secret has.
+// judgeCertificate checks the certificate that is served, or that of the Secret if no address can be reached.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
 	namespace, service, _ := f.serviceRef()
@@ -280,12 +280,12 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 			between.AddCert(cert)
 		}
 		if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}); err != nil {
-			finding := fail(check, fmt.Sprintf("kube-apiserver does not trust that of %s for %s: %v", from, host, err),
+			finding := fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v", from, host, err),
 				"see permissions: the server must be able to write caBundle; with certificates of your own, put their authority into caBundle and "+host+" into their names")
 			return &finding
 		}
 		if now.Add(expirySoon).After(chain[0].NotAfter) {
-			finding := warn(check, "that of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly), "it should have been renewed: see the log of the server, or of cert-manager")
+			finding := warn(check, "the certificate of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly), "it should have been renewed: see the log of the server, or of cert-manager")
 			return &finding
 		}
 		return nil
@@ -301,18 +301,18 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 		}
 	}
 	if seen > 0 {
-		return ok(check, fmt.Sprintf("%d addresses show one that kube-apiserver trusts for %s", seen, host))
+		return ok(check, fmt.Sprintf("%d addresses serve a certificate that kube-apiserver trusts for %s", seen, host))
 	}
 	switch {
 	case f.secret != nil:
 		chain, err := certutil.ParseCertsPEM(f.secret.Data[corev1.TLSCertKey])
 		if err != nil {
-			return fail(check, "secret "+namespace+"/"+servingSecret+" has none that can be read: "+err.Error(), "delete the Secret and the server makes a new one")
+			return fail(check, "secret "+namespace+"/"+servingSecret+" has no readable certificate: "+err.Error(), "delete the Secret and the server makes a new one")
 		}
 		if finding := trusted(chain, "secret "+servingSecret); finding != nil {
 			return *finding
 		}
-		return ok(check, "secret "+servingSecret+" has one that kube-apiserver trusts for "+host)
+		return ok(check, "secret "+servingSecret+" has a certificate that kube-apiserver trusts for "+host)
 	case apierrors.IsNotFound(f.secretErr):
 		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret, "if the server should make one: see pods and permissions")
 	default:
@@ -320,7 +320,7 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	}
 }
 
-// isMember says that the pods have their peer certificate made, as those of the form ha do.
+// isMember reports that the pods make their peer certificate, as those of the form ha do.
 func (f *facts) isMember() bool {
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") })
@@ -330,7 +330,7 @@ func (f *facts) isMember() bool {
 func (f *facts) judgePermissions() Finding {
 	const check = "permissions"
 	if f.refusedErr != nil {
-		return notChecked(check, "what "+f.account+" may do", f.refusedErr)
+		return notChecked(check, "permissions of "+f.account, f.refusedErr)
 	}
 	var texts []string
 	for _, rule := range f.refused {
@@ -349,9 +349,9 @@ func (f *facts) judgePermissions() Finding {
 	return ok(check, f.account+" has what it needs")
 }
 
-// judgeEstablish lists the Roles and ClusterRoles that give the right to make a zone that no other encloses, as it is
-// now (create of zones/establish) and as it was (the verb establish on zones, which a Role that has all verbs on
-// zones gave unasked); semantics S3.2.
+// judgeEstablish lists the Roles and ClusterRoles that grant the permission to make a zone that no other encloses
+// (S3.2): create on zones/establish, and the former verb establish on zones, which a Role with all verbs on zones had
+// implicitly.
 func (f *facts) judgeEstablish() Finding {
 	const check = "establish"
 	if f.rolesErr != nil {
@@ -393,7 +393,7 @@ func (f *facts) judgeEstablish() Finding {
 	}
 	text := "zones/establish is given by " + listOrNone(now)
 	if len(before) > 0 {
-		text += "; all verbs on zones, which included the verb establish and no longer let anybody establish, by " + listOrNone(before)
+		text += "; all verbs on zones, which included the verb establish and no longer grant it, by " + listOrNone(before)
 	}
 	if len(outdated) > 0 {
 		return warn(check, text+"; the verb establish on zones, which does not count any more, by "+listOrNone(outdated),
@@ -413,7 +413,7 @@ func listOrNone(names []string) string {
 	return strings.Join(names, "; ")
 }
 
-// failingChecks are the checks that do not pass in what a path of health says.
+// failingChecks lists the failed checks in the verbose answer of a health path.
 func failingChecks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -425,7 +425,7 @@ func failingChecks(text string) []string {
 	return names
 }
 
-// judgeReady reads /readyz?verbose, which lists each check of the server and whether it passes.
+// judgeReady reads /readyz?verbose, which lists the checks of the server.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var troubles, unreached []string
@@ -433,7 +433,7 @@ func (f *facts) judgeReady() Finding {
 	answered := 0
 	for _, a := range f.answers {
 		if !isChecks(a.readyz) {
-			text := "nothing that is a /readyz"
+			text := "not an answer of /readyz"
 			if a.err != nil {
 				text = a.err.Error()
 			}
@@ -450,21 +450,20 @@ func (f *facts) judgeReady() Finding {
 	}
 	switch {
 	case len(troubles) > 0 && outgrown:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "a newer version has taken the store over: let it replace these servers (kubectl rollout status), or restore a backup of their version")
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "a newer version has migrated the store: let it replace these servers (kubectl rollout status), or restore a backup of their version")
 	case len(troubles) > 0 && etcd:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd is not answering or has no space or no quorum: look at its members, disks and certificates, and at the log of the server")
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd does not answer, or has no space or no quorum: check its members, disks and certificates, and the log of the server")
 	case len(troubles) > 0:
 		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the log of the server says why")
 	case answered > 0:
 		return ok(check, fmt.Sprintf("/readyz of %d addresses passes every check, etcd included", answered))
 	case len(unreached) > 0:
-		return warn(check, "no server could be reached from here: "+strings.Join(unreached, "; "), "that is usual from outside the cluster; run this where pods are reached, or as somebody who may proxy to pods")
+		return warn(check, "no server reachable from here: "+strings.Join(unreached, "; "), "usual from outside the cluster; run this where pods can be reached, or as a user with permission for pods/proxy")
 	}
-	return warn(check, "no server could be asked: the Service has no endpoint and no pod runs", "see service, endpoints and pods")
+	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see service, endpoints and pods")
 }
 
-// judgeEtcd reads /healthz?verbose, which has what a server knows of etcd's alarms. A ready server may say of one:
-// reading goes on.
+// judgeEtcd reads /healthz?verbose, which has etcd's alarms. A server with an alarm may be ready: reads continue.
 func (f *facts) judgeEtcd() Finding {
 	const check = "etcd"
 	said := map[string][]string{}
@@ -481,15 +480,15 @@ func (f *facts) judgeEtcd() Finding {
 	corrupt, full := said[maintenance.HealthCorrupt], said[maintenance.HealthSpace]
 	switch {
 	case len(corrupt) > 0:
-		return fail(check, "its members hold different data and answer nothing (alarm CORRUPT), say "+strings.Join(corrupt, ", "),
+		return fail(check, "its members hold different data and answer nothing (alarm CORRUPT), according to "+strings.Join(corrupt, ", "),
 			"the log of these servers names the members that say so: find the one that differs, replace it as a lost one, and take the alarm back (docs/operations.md, CORRUPT)")
 	case len(full) > 0:
-		return fail(check, "it is full and takes no writes (alarm NOSPACE), say "+strings.Join(full, ", "),
+		return fail(check, "it is full and takes no writes (alarm NOSPACE), according to "+strings.Join(full, ", "),
 			"the servers make room by themselves within a minute; if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)")
 	case answered > 0:
-		return ok(check, fmt.Sprintf("no alarm, say %d addresses", answered))
+		return ok(check, fmt.Sprintf("no alarm, according to %d addresses", answered))
 	}
-	return warn(check, "no server could be asked about etcd's alarms", "see ready")
+	return warn(check, "no server reachable; etcd's alarms unknown", "see ready")
 }
 
 // judgeReplicas compares the images of the replicas with each other and with this program.
@@ -509,26 +508,26 @@ func (f *facts) judgeReplicas() Finding {
 	case len(tags) > 1:
 		return warn(check, "they run several versions: "+strings.Join(tags, ", "), "usual during an upgrade; else kubectl rollout status")
 	case len(tags) == 1 && strings.TrimPrefix(tags[0], "v") != version.Number():
-		return warn(check, fmt.Sprintf("they run %s, this program is v%s: what it knows of the server may not hold", tags[0], version.Number()), "use the doctor of that version")
+		return warn(check, fmt.Sprintf("they run %s, this program is v%s: its checks may not fit the server", tags[0], version.Number()), "use the doctor of that version")
 	case len(tags) == 1:
 		return ok(check, "they run this version, "+tags[0])
 	}
-	return ok(check, "no image tag says which version they run")
+	return ok(check, "server version unknown: no image has a tag")
 }
 
 func (f *facts) judgeAnswer() Finding {
 	const check = "api"
 	if f.discovery != nil {
-		return fail(check, "through kube-apiserver: "+f.discovery.Error(), "mend the first FAIL above, and this one goes")
+		return fail(check, "through kube-apiserver: "+f.discovery.Error(), "repair the first FAIL above; this is its consequence")
 	}
-	return ok(check, "kube-apiserver passes requests on and they are answered")
+	return ok(check, "kube-apiserver passes requests on and gets answers")
 }
 
-// leaseSlack is how much later than its Lease says a controller may renew it: our clock is not its.
+// leaseSlack is added to the duration of the controller's Lease, because clocks differ.
 const leaseSlack = time.Minute
 
-// judgeController says whether a controller works, by its Lease. Without one nothing is delivered, and a Zone or
-// Record whose Ready the server cannot tell alone stays Unknown (S6.7).
+// judgeController reads the Lease of the controller. Without a controller nothing is delivered, and the Ready of Zones
+// and Records that the server cannot decide alone stays Unknown (S6.7).
 func (f *facts) judgeController(now time.Time) Finding {
 	const check = "controller"
 	namespace, _, _ := f.serviceRef()
@@ -536,14 +535,14 @@ func (f *facts) judgeController(now time.Time) Finding {
 	if f.leaseErr != nil && !apierrors.IsNotFound(f.leaseErr) {
 		return notChecked(check, "Lease "+at, f.leaseErr)
 	}
-	fault := "there is no Lease " + at + ", so no controller has worked"
+	fault := "there is no Lease " + at + ", so no controller has run"
 	if f.lease != nil {
 		spec := f.lease.Spec
 		holder, renewed, lasts := ptr.Deref(spec.HolderIdentity, ""), ptr.Deref(spec.RenewTime, metav1.MicroTime{}), time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second
 		if holder != "" && now.Before(renewed.Add(lasts+leaseSlack)) {
-			return ok(check, holder+" works: it holds Lease "+at)
+			return ok(check, holder+" is active: it holds Lease "+at)
 		}
-		fault = "no controller works: Lease " + at + " was renewed last at " + renewed.UTC().Format(time.RFC3339)
+		fault = "no controller is active: Lease " + at + " was renewed last at " + renewed.UTC().Format(time.RFC3339)
 	}
 	if f.classes == 0 && f.undecided == 0 {
 		if f.objectsErr != nil {
@@ -555,7 +554,7 @@ func (f *facts) judgeController(now time.Time) Finding {
 		"add the component artifacts/deploy/controller (docs/install.md), and see its pods: kubectl get pods -n "+namespace+" -l app.kubernetes.io/name="+controllerLease+"; one that was started with another --lease is not seen here")
 }
 
-// maxNamed Zones and Records are named.
+// maxNamed bounds the Zones and Records that a finding names.
 const maxNamed = 20
 
 // listMessages names the first objects with what is said of each, and counts the others.
@@ -570,7 +569,7 @@ func listMessages(objects []objectMessage) string {
 	return strings.Join(texts, "; ")
 }
 
-// judgeHeld lists the zones that a mass deletion holds back, each with the line that lets it through (S7.5).
+// judgeHeld lists the zones that a mass deletion holds, each with the command that lets it through (S7.5).
 func (f *facts) judgeHeld() Finding {
 	const check = "held"
 	if len(f.held) == 0 {
@@ -580,7 +579,7 @@ func (f *facts) judgeHeld() Finding {
 		return ok(check, "no zone is held by a mass deletion")
 	}
 	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s", len(f.held), listMessages(f.held)),
-		"put back what was removed, or run the line of the zone (docs/operations.md, Mass deletions)")
+		"restore the removed Records, or run the command of the zone (docs/operations.md, Mass deletions)")
 }
 
 // judgeDelegations lists the Delegations that are in force nowhere (S4.8).
@@ -600,7 +599,7 @@ func (f *facts) judgeDelegations() Finding {
 func (f *facts) judgeRecords() Finding {
 	const check = "records"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {
-		return fail(check, "Zones and Records cannot be listed: "+f.objectsErr.Error(), "one that cannot be read stops the lists of all: kubizone fsck names its key, and docs/operations.md, Damage, what to do with it")
+		return fail(check, "Zones and Records cannot be listed: "+f.objectsErr.Error(), "one unreadable object fails the whole list: kubizone fsck names its key; see docs/operations.md, Damage")
 	}
 	if f.objectsErr != nil {
 		return notChecked(check, "Zones and Records", f.objectsErr)
@@ -616,12 +615,12 @@ func (f *facts) judgeRecords() Finding {
 		texts = append(texts, fmt.Sprintf("%s/%s, %s: %s", r.namespace, r.name, where, r.message))
 	}
 	if len(texts) == 0 {
-		return ok(check, "none is refused that an earlier version took in")
+		return ok(check, "no Record of an earlier version is refused")
 	}
 	more := ""
 	if n := len(texts) - maxNamed; n > 0 {
 		texts, more = texts[:maxNamed], fmt.Sprintf("; and %d more, which kubizone fsck lists", n)
 	}
 	return warn(check, fmt.Sprintf("%d are refused now, %d of them in their zones: %s%s", len(f.outdated), stand, strings.Join(texts, "; "), more),
-		"their owners write them anew, and for a type by number the owner of the zone adds a rule that names it (semantics S5.9)")
+		"their owners rewrite them; for a type by number the owner of the zone adds a rule that names it (semantics S5.9)")
 }

@@ -125,13 +125,13 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"no controller now": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.lease, f.classes, f.undecided = leaseOf("controller-1", now.Add(-3*time.Minute)), 0, 7
 		}, "controller", Warn, "7 Zones and Records stay Ready=Unknown", "kubectl get pods -n kubizone-system"},
-		"controller let go": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease = leaseOf("", now) }, "controller", Warn, "no controller works", "artifacts/deploy/controller"},
+		"controller let go": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease = leaseOf("", now) }, "controller", Warn, "no controller is active", "artifacts/deploy/controller"},
 		"no controller, and none needed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.lease, f.leaseErr, f.classes, f.undecided = nil, notFound, 0, 0
 		}, "controller", OK, "none is needed", ""},
-		"controller unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr = nil, forbidden }, "controller", Warn, "could not be looked at", "who may see"},
-		"no APIService":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, notFound }, "apiservice", Fail, "not there", "kubectl apply"},
-		"APIService unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, forbidden }, "apiservice", Warn, "could not be looked at", "who may see"},
+		"controller unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr = nil, forbidden }, "controller", Warn, "could not be read", "permission to read"},
+		"no APIService":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, notFound }, "apiservice", Fail, "does not exist", "kubectl apply"},
+		"APIService unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, forbidden }, "apiservice", Warn, "could not be read", "permission to read"},
 		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.Service = nil }, "apiservice", Fail, "CustomResourceDefinition", "migration.md"},
 		"automanaged": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.registration.Labels = map[string]string{automanaged: "true"}
@@ -143,7 +143,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"ServicePortError":     {unavailable("ServicePortError", "none"), "available", Fail, "ServicePortError", "port"},
 		"EndpointsNotFound":    {unavailable("EndpointsNotFound", "none"), "available", Fail, "EndpointsNotFound", "below"},
 		"a reason of later":    {unavailable("NewReason", "something"), "available", Fail, "something", "below"},
-		"not said yet":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Status.Conditions = nil }, "available", Warn, "not said", "wait"},
+		"not said yet":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Status.Conditions = nil }, "available", Warn, "no condition yet", "wait"},
 		"no service":           {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service, f.serviceErr = nil, notFound }, "service", Fail, "not there", "kubectl apply"},
 		"another port":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service.Spec.Ports[0].Port = 8443 }, "service", Fail, "no port 443", "equal"},
 		"nothing selected":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
@@ -188,9 +188,9 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			other := leaf(t, authority(t), servedName, time.Hour)
 			f.answers, f.secret = nil, &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: other.CertPEM}}
 		}, "certificate", Fail, "secret kubizone-apiserver-serving", "caBundle"},
-		"unreached, secret unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers, f.secret, f.secretErr = nil, nil, forbidden }, "certificate", Warn, "could not be looked at", "who may see"},
+		"unreached, secret unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers, f.secret, f.secretErr = nil, nil, forbidden }, "certificate", Warn, "could not be read", "permission to read"},
 		"a rule is missing":        {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refused = Rules()[4:5] }, "permissions", Fail, "mutatingwebhookconfigurations", "rbac.yaml"},
-		"permissions unseen":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn, "could not be looked at", "who may see"},
+		"permissions unseen":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn, "could not be read", "permission to read"},
 		"etcd away": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].readyz = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
 		}, "ready", Fail, "10.0.0.7:10250: etcd", "quorum"},
@@ -199,11 +199,11 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		}, "ready", Fail, "10.0.0.7:10250: format", "rollout"},
 		"etcd corrupt": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].health = "[+]ping ok\n[+]etcd-space ok\n[-]etcd-corrupt failed: reason withheld\nhealthz check failed\n"
-		}, "etcd", Fail, "alarm CORRUPT), say 10.0.0.7:10250", "docs/operations.md, CORRUPT"},
+		}, "etcd", Fail, "alarm CORRUPT), according to 10.0.0.7:10250", "docs/operations.md, CORRUPT"},
 		"etcd full": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].health = "[-]etcd-space failed: reason withheld\nhealthz check failed\n"
 		}, "etcd", Fail, "NOSPACE", "quota"},
-		"etcd not asked": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers[0].health = "" }, "etcd", Warn, "no server could be asked", "ready"},
+		"etcd not asked": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers[0].health = "" }, "etcd", Warn, "no server reachable", "ready"},
 		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].readyz = "[-]informer-sync failed: reason withheld\n"
 		}, "ready", Fail, "informer-sync", "log"},
@@ -215,12 +215,12 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		}, "records", Fail, "illegal wireType", "kubizone fsck names its key"},
 		"a mass deletion holds a zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.held = []objectMessage{{"infra", "example", "12 of 20 RRsets were removed: kubectl annotate zone example"}}
-		}, "held", Warn, "1 held by a mass deletion: infra/example: 12 of 20 RRsets were removed: kubectl annotate zone example", "put back"},
-		"Zones unseen, and whether one is held": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "held", Warn, "could not be looked at", "who may see"},
+		}, "held", Warn, "1 held by a mass deletion: infra/example: 12 of 20 RRsets were removed: kubectl annotate zone example", "restore"},
+		"Zones unseen, and whether one is held": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "held", Warn, "could not be read", "permission to read"},
 		"a Delegation for no zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.idle = []objectMessage{{"infra", "team-a", "zone infra/never does not exist"}}
 		}, "delegations", Warn, "1 are in force nowhere: infra/team-a: zone infra/never does not exist", "spec.zoneRef"},
-		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
+		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be read", "permission to read"},
 		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			other := *f.pods[0].DeepCopy()
 			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"
@@ -325,7 +325,7 @@ func TestJudge_listsWhoMayEstablish(t *testing.T) {
 	}
 	got := find(t, judgeFacts(f, now), "establish")
 	want := Finding{Check: "establish", Status: OK, Message: "zones/establish is given by ClusterRole cluster-admin (every name); Role team-a/one (a.example, b.example); " +
-		"all verbs on zones, which included the verb establish and no longer let anybody establish, by Role team-b/zones"}
+		"all verbs on zones, which included the verb establish and no longer grant it, by Role team-b/zones"}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

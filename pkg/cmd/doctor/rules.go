@@ -11,16 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rule is something the server does at kube-apiserver.
+// Rule is a permission that the server needs at kube-apiserver.
 type Rule struct {
 	// Namespace bounds it; empty is the cluster, InstallNamespace that of the server.
 	Namespace string
 	rbacv1.PolicyRule
-	// Purpose is what does not work without it.
+	// Purpose is the effect of its absence.
 	Purpose string
-	// Certificate says that a server that was given its certificate does not need it.
+	// Certificate: a server with a given certificate does not need it.
 	Certificate bool
-	// Peers says that only a server with an etcd member among several needs it.
+	// Peers: only a server with one of several etcd members needs it.
 	Peers bool
 }
 
@@ -38,9 +38,9 @@ func Rules() []Rule {
 		return rule
 	}
 	return []Rule{
-		{PolicyRule: policy("authentication.k8s.io", []string{"create"}, "tokenreviews"), Purpose: "nobody is let in by a token"},
-		{PolicyRule: policy("authorization.k8s.io", []string{"create"}, "subjectaccessreviews"), Purpose: "nobody but system:masters is allowed anything"},
-		{Namespace: metav1.NamespaceSystem, PolicyRule: named(policy("", read, "configmaps"), "extension-apiserver-authentication"), Purpose: "kube-apiserver's aggregator is not believed"},
+		{PolicyRule: policy("authentication.k8s.io", []string{"create"}, "tokenreviews"), Purpose: "no token is accepted"},
+		{PolicyRule: policy("authorization.k8s.io", []string{"create"}, "subjectaccessreviews"), Purpose: "only system:masters has any permission"},
+		{Namespace: metav1.NamespaceSystem, PolicyRule: named(policy("", read, "configmaps"), "extension-apiserver-authentication"), Purpose: "requests of kube-apiserver's aggregator are not authenticated"},
 		{PolicyRule: policy("", read, "namespaces"), Purpose: "nothing can be created"},
 		{PolicyRule: policy("admissionregistration.k8s.io", read,
 			"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
@@ -58,7 +58,7 @@ func Rules() []Rule {
 	}
 }
 
-// String is the rule as RBAC has it, on one line.
+// String is the rule in the form of RBAC, on one line.
 func (r Rule) String() string {
 	text := fmt.Sprintf("{apiGroups: [%q], resources: [%s], verbs: [%s]", strings.Join(r.APIGroups, ", "), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
 	if len(r.ResourceNames) > 0 {

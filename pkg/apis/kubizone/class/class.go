@@ -19,13 +19,13 @@ import (
 // LabelNamespaceName is the label that kube-apiserver gives every namespace: its name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
-// IsDefault says that the class delivers zones that name none.
+// IsDefault reports that the class is a default class: it delivers zones that name none.
 func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits says whether the class may deliver zones of a namespace that has these labels. Where spec.namespaces is
-// absent a default class delivers those of every namespace, any other those of none.
+// Admits reports whether the class may deliver zones of a namespace with these labels. If spec.namespaces is absent, a
+// default class delivers those of every namespace, any other class those of none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
@@ -44,7 +44,7 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 // EveryView in spec.views of a class stands for every view.
 const EveryView = "*"
 
-// Delivers says whether the class delivers zones of a view (S1.8).
+// Delivers reports whether the class delivers zones of a view (S1.8).
 func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	views := class.Spec.Views
 	if len(views) == 0 {
@@ -54,13 +54,13 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 }
 
 const (
-	// hashWidth is the number of hexadecimal characters that tell the deliveries of one zone apart.
+	// hashWidth is the number of hexadecimal digits of the hash in the name of a Delivery.
 	hashWidth = 10
 	maxName   = 253
 )
 
-// DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`,
-// the zone's name cut where it is long.
+// DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`, the
+// zone's name shortened if it is long.
 func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
 	kind := ref.Kind
 	if kind == "" {

@@ -3,8 +3,8 @@
 
 // Package install makes the API group kubi.zone known to a scheme.
 //
-// It promises: (1) Install registers every version and the internal one, which is v1alpha1 under another name, so
-// that no conversion is ever run; (2) New returns a scheme and codecs that nobody else holds.
+// It promises: (1) Install registers every version and the internal one, which is v1alpha1 under another name, so that
+// no conversion is ever run; (2) New returns a scheme and codecs that are not shared.
 //
 // It does not know storage, validation or the server.
 //

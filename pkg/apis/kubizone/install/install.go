@@ -25,7 +25,7 @@ func Install(scheme *runtime.Scheme) {
 	utilruntime.Must(scheme.SetVersionPriority(v1alpha1.SchemeGroupVersion))
 }
 
-// Registry is a scheme with what goes with it: built anew by each call of New, so that nobody changes another's.
+// Registry is a scheme with its codecs. Each call of New makes a new one, so that none is shared.
 type Registry struct {
 	// Scheme knows kubi.zone, and the meta types of the unversioned group that every server answers with.
 	Scheme *runtime.Scheme

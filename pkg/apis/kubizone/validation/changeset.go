@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// ChangeSet reports what is wrong with a change set before any of its items is looked at as the write that it is, and
-// the names of the Records, in the order of its items.
+// ChangeSet validates a change set, except its items as writes of Records. It returns the names of the Records, in the
+// order of the items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {
@@ -57,7 +57,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			errs = append(errs, wrong...)
 		}
 		if wrong := apivalidation.NameIsDNSSubdomain(name, false); name != "" && len(wrong) > 0 { // it stands in the path of the item's request
-			errs = append(errs, field.Invalid(path, cut(name), "is the name of no Record: "+strings.Join(wrong, ", ")))
+			errs = append(errs, field.Invalid(path, cut(name), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
 		if before, twice := first[name]; twice && name != "" {
 			errs = append(errs, field.Duplicate(path, fmt.Sprintf("%s, which is spec.items[%d] too", name, before)))
@@ -74,7 +74,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	return names, errs
 }
 
-// validateApply reports what is wrong with a Record to apply, so far as it cannot be sent as one, and its name.
+// validateApply checks that a Record to apply can be sent as a request, and returns its name.
 func validateApply(raw []byte, namespace string, path *field.Path) (name string, errs field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if err := json.Unmarshal(raw, &record); err != nil {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Bounds of what controllers may write into a status: an object stays small, and a Zone is written with every change
-// of its content (S6.7).
+// Limits of the status that controllers write: a Zone is written with every change of its content, so it has to stay
+// small (S6.7).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

@@ -18,20 +18,20 @@ const (
 	MaxDelegationNamespaces = 16
 	// MaxListedNames are the patterns without "*" that a Delegation may list with shared: each is a key of the zone.
 	MaxListedNames = 16
-	// MaxDelegationOctets is what one takes as it is stored, and the spec half of that.
+	// MaxDelegationOctets bounds the stored size of a Delegation; its spec may take half of that.
 	MaxDelegationOctets = 64 << 10
 )
 
 const splitDelegation = "write several Delegations, or replace several patterns by one with *"
 
-// Delegation reports everything that is wrong with a new Delegation.
+// Delegation validates a new Delegation.
 func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delegation.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, DelegationSize(delegation, nil)...)
 	return append(errs, validateDelegationSpec(&delegation.Spec)...)
 }
 
-// DelegationUpdate reports what is wrong with the change from before to after.
+// DelegationUpdate validates the change from before to after.
 func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.ZoneRef != before.Spec.ZoneRef {

@@ -25,8 +25,7 @@ const (
 	maxCode            = 64
 )
 
-// Delivery reports everything that is wrong with a new Delivery. There is one name for each zone and class, so there
-// is one Delivery too.
+// Delivery validates a new Delivery. Zone and class determine its name, so that they have one Delivery.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec
@@ -51,16 +50,16 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryUpdate reports what is wrong with the change from before to after.
+// DeliveryUpdate validates the change from before to after.
 func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec != before.Spec {
-		errs = append(errs, field.Invalid(specPath, field.OmitValueType{}, "is immutable: a Delivery is one zone with one class for as long as it is; another zone, or another class, has a Delivery of its own"))
+		errs = append(errs, field.Invalid(specPath, field.OmitValueType{}, "is immutable: a Delivery is of one zone and one class; another zone, or another class, has a Delivery of its own"))
 	}
 	return errs
 }
 
-// DeliveryStatusUpdate reports what is wrong with the status that a controller wrote.
+// DeliveryStatusUpdate validates the status that a controller wrote.
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status

@@ -37,20 +37,19 @@ const (
 	maxCABundle          = 256 << 10
 )
 
-// DNSClass reports everything that is wrong with a new DNSClass. inlineSecrets: the server takes secrets that stand
-// in the class itself.
+// DNSClass validates a new DNSClass. inlineSecrets: the server accepts secrets in the class itself.
 func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateDNSClass(class, inlineSecrets)...)
 }
 
-// DNSClassUpdate reports what is wrong with the change from before to after.
+// DNSClassUpdate validates the change from before to after.
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets), func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
-// DNSClassStatusUpdate reports what is wrong with the status that a controller wrote.
+// DNSClassStatusUpdate validates the status that a controller wrote.
 func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
@@ -89,8 +88,8 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers judges what goes into Zones of any name: an address there is right in every one where its
-// host is in every one.
+// validateDefaultServers checks name servers for Zones of any name: a host with addresses must be relative, so that it
+// is in each zone.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -172,8 +171,8 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
-		// Its zones would be Ready at once, with nobody who has them: no peer is known, by address or by key.
-		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, nobody may transfer the zones; list the name servers that shall have them, or name in tsigSecretRef the key by which servers are known that need not be waited for"))
+		// Its zones would be Ready at once without any server that has them: no peer is known by address or by key.
+		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
 	if n := len(transfer.Secondaries); n > MaxServers {
 		errs = append(errs, field.TooMany(servers, n, MaxServers))
@@ -215,7 +214,7 @@ func validateCatalogZone(text string, path *field.Path) field.ErrorList {
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	case fqdn == name.Root, fqdn.IsWildcard():
-		return field.ErrorList{field.Invalid(path, text, "is no name that a zone of its own can have: write one below a domain of yours, as catalog.example.org. (RFC 9432 §4)")}
+		return field.ErrorList{field.Invalid(path, text, "cannot be the name of a zone of its own: write one below a domain of yours, as catalog.example.org. (RFC 9432 §4)")}
 	}
 	return nil
 }
@@ -237,9 +236,9 @@ func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *fiel
 	address := server.Addr()
 	switch {
 	case server.Port() == 0:
-		return field.ErrorList{field.Invalid(path, text, "has port 0, which nobody listens on: write a port from 1 to 65535, or none for 53")}
+		return field.ErrorList{field.Invalid(path, text, "has port 0, which no server listens on: write a port from 1 to 65535, or none for 53")}
 	case address.Zone() != "":
-		return field.ErrorList{field.Invalid(path, text, "has a scope zone, which means something on one machine alone: write an address without")}
+		return field.ErrorList{field.Invalid(path, text, "has a scope zone, which has a meaning on one machine only: write an address without it")}
 	case address.Is4In6():
 		return field.ErrorList{field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+netip.AddrPortFrom(address.Unmap(), server.Port()).String())}
 	case address.IsUnspecified(), address.IsMulticast():
@@ -286,7 +285,7 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 			return wrong("is an IPv6 address with a port and without brackets, or no address: " + examples)
 		}
 	} else if address.Zone() != "" {
-		return wrong("has a scope zone, which means something on one machine alone: write an address without")
+		return wrong("has a scope zone, which has a meaning on one machine only: write an address without it")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for 53", cut(port)))
@@ -369,12 +368,12 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
-		// The parser's error repeats the text, and with it a password that somebody wrote there.
+		// The parser's error repeats the text, which may have a password.
 		return false, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no URL: "+example)}
 	}
 	secure = parsed.Scheme == "https"
 	if parsed.User != nil {
-		return secure, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "has a user name or password, which everybody reads who may read the class: leave it out and use hmacAuth or bearerTokenFrom")}
+		return secure, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "has a user name or password, which every user with read permission for the class sees: remove it and use hmacAuth or bearerTokenFrom")}
 	}
 	switch {
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
@@ -402,7 +401,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	case auth.SecretRef != nil && auth.Secret != "":
 		errs = append(errs, field.Forbidden(path.Child("secret"), "secretRef is there too: give exactly one of them, secretRef"))
 	case auth.Secret != "" && !inlineSecrets:
-		errs = append(errs, field.Forbidden(path.Child("secret"), "everybody reads it who may read the class: put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets take it here"))
+		errs = append(errs, field.Forbidden(path.Child("secret"), "every user with read permission for the class sees it: put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets accept it here"))
 	}
 	if auth.SecretRef != nil {
 		errs = append(errs, validateSecretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)
@@ -494,9 +493,9 @@ func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	spec := &of.Spec
 	switch {
 	case spec.Namespaces == nil && of.Annotations[v1alpha1.AnnotationDefaultClass] != "true":
-		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver nobody's zones; {selector: {}} selects every namespace")
+		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver no zone; {selector: {}} selects every namespace")
 	case spec.Namespaces != nil && len(spec.Namespaces.Names) == 0 && spec.Namespaces.Selector == nil:
-		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver nobody's zones; {selector: {}} selects every namespace")
+		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver no zone; {selector: {}} selects every namespace")
 	}
 	for _, kind := range class.ProvidersOf(spec) {
 		if warn := providers[kind].warn; warn != nil {
@@ -509,10 +508,10 @@ func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 func warnOfWebhook(spec *v1alpha1.DNSClassSpec) (warnings []string) {
 	w := spec.Webhook
 	if parsed, err := url.Parse(w.Server); err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {
-		warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and made by anybody in between")
+		warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and forged on the network path")
 	}
 	if w.HMACAuth != nil && w.HMACAuth.Secret != "" {
-		warnings = append(warnings, "spec.webhook.hmacAuth.secret: everybody reads it who may read the class; secretRef names it in a Secret")
+		warnings = append(warnings, "spec.webhook.hmacAuth.secret: every user with read permission for the class sees it; secretRef names it in a Secret")
 	}
 	return warnings
 }

@@ -27,15 +27,15 @@ const (
 
 var specPath = field.NewPath("spec")
 
-// Record reports everything that is wrong with a new Record.
+// Record validates a new Record.
 func Record(record *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, RecordSize(record, nil)...)
 	return append(errs, validateRecordSpec(&record.Spec)...)
 }
 
-// RecordUpdate reports what is wrong with the change from before to after. An update that leaves spec alone is not
-// judged by it (S2.4).
+// RecordUpdate validates the change from before to after. An update that leaves spec alone is not checked for it
+// (S2.4).
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -43,7 +43,7 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	return append(errs, onlyNewErrors(validateRecordSpec(&after.Spec), func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
-// RecordStatusUpdate reports what is wrong with the status that a controller wrote.
+// RecordStatusUpdate validates the status that a controller wrote.
 func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
@@ -70,7 +70,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 
 	typePath := specPath.Child("type")
 	if spec.Type == "" {
-		// Without a type nothing can be said of the data.
+		// Without a type the data cannot be checked.
 		return append(errs, field.Required(typePath, "an RR type such as A, CNAME, MX or TXT, or TYPE123 (RFC 3597)"))
 	}
 	rrtype, err := rdata.ParseType(spec.Type)
@@ -221,7 +221,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
-// validateValue judges one value and returns the least it takes on the wire: names relative to a zone count without it.
+// validateValue validates one value and returns its least length on the wire: relative names count without the zone.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
@@ -234,7 +234,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// cut keeps a message readable: a value can be long, and what is wrong with it is told by the reason.
+// cut shortens a value for a message.
 func cut(text string) string {
 	const most = 200
 	runes := []rune(text)

@@ -12,20 +12,20 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// What one object takes as it is stored, in octets of its protobuf form, managedFields included (S5.6). Each write of
-// a Record also writes its Zone, and both stay in etcd's log and in the memory of every server for a while. So the
-// size of an object bounds what one small write costs everybody.
+// Limits of the stored size of an object, in octets of its protobuf form, managedFields included (S5.6). Each write of
+// a Record also writes its Zone, and both stay in etcd's log and in the memory of every server for a while. So the size
+// of an object bounds the cost of one small write for all tenants.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
 	// MaxZoneSpecOctets is the part of it that a Zone's spec may take.
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is the part of it that is kept for the status and for the managedFields of its writers: a full
-	// spec must not keep controllers from saying how an object is.
+	// maxStatusOctets is reserved for the status and the managedFields of its writers: controllers must be able to
+	// write the status beside a full spec.
 	maxStatusOctets = 16 << 10
 )
 
-// The ways out of an object that is too large.
+// The next steps for an object that is too large.
 const (
 	splitZone     = "delegate names to child zones and give those the rules, or replace several patterns by one with *"
 	splitRecord   = "write the values as several Records of the same name and type"
@@ -68,8 +68,7 @@ func recordSizes(record *v1alpha1.Record) partSizes {
 	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// validateOctets is the error at a field that has n octets of at most limit; nil where it fits or is not larger than it
-// was.
+// validateOctets refuses a field of n octets, with at most limit allowed, unless it was as large before.
 func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil

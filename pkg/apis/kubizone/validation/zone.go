@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Limits of one Zone. Every decision in a zone reads its rules, so there is a bound to each list.
+// Limits of one Zone. Every decision in a zone reads its rules, so each list is bounded.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
@@ -33,14 +33,14 @@ const (
 	maxContactBytes = 1024
 )
 
-// Zone reports everything that is wrong with a new Zone.
+// Zone validates a new Zone.
 func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&zone.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, ZoneSize(zone, nil)...)
 	return append(errs, validateZoneSpec(zone)...)
 }
 
-// ZoneUpdate reports what is wrong with the change from before to after.
+// ZoneUpdate validates the change from before to after.
 func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -48,7 +48,7 @@ func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	return append(errs, onlyNewErrors(validateZoneSpec(after), func() field.ErrorList { return validateZoneSpec(before) })...)
 }
 
-// ZoneStatusUpdate reports what is wrong with the status that a controller wrote.
+// ZoneStatusUpdate validates the status that a controller wrote.
 func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
@@ -101,7 +101,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 		return errs
 	}
 	if spec.DomainName == "@" {
-		return field.ErrorList{field.Invalid(path, spec.DomainName, "is the name of the zone it refers to: give the labels that come before it")}
+		return field.ErrorList{field.Invalid(path, spec.DomainName, "is the name of the zone that zoneRef names: write the labels before it")}
 	}
 	if isWildcard(spec.DomainName) {
 		return field.ErrorList{field.Invalid(path, spec.DomainName, "a zone cannot have a wildcard name: its NS would stand at it (RFC 4592 §4.2)")}
@@ -229,7 +229,7 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	return errs
 }
 
-// canonicalHost is what tells two spellings of one host apart from two hosts, as far as the zone's name is known.
+// canonicalHost returns one spelling for all spellings of a host, as far as the zone's name is known.
 func canonicalHost(text string, origin name.Name) string {
 	if n, err := name.ParseIn(text, origin); err == nil {
 		return n.String()
@@ -238,8 +238,7 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// validateHostName judges the name of a host as it is written: like those of Records, and without what no host name has
-// (S1.3, S5.7).
+// validateHostName checks the name of a host: as an owner name (S1.3), and as a host name (S5.7).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
@@ -253,13 +252,13 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName judges a contact in name form: a name that a Record could have, or any that DNS allows.
+// validateMailboxName checks a contact in name form: an owner name, or any other name that DNS allows.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// What is said of it is the owner-name rule, which is the likely one.
+	// The error is that of the rule for owner names, which is the likely one.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
@@ -281,7 +280,7 @@ func validateAddresses(list []string, path *field.Path) field.ErrorList {
 		case err != nil:
 			errs = append(errs, field.Invalid(path, cut(text), "is neither an IPv4 address (192.0.2.1) nor an IPv6 address (2001:db8::1)"))
 		case address.Zone() != "":
-			errs = append(errs, field.Invalid(path, cut(text), "has a scope zone, which DNS cannot say: write "+address.WithZone("").String()))
+			errs = append(errs, field.Invalid(path, cut(text), "has a scope zone, which DNS has no form for: write "+address.WithZone("").String()))
 		case address.Is4In6():
 			errs = append(errs, field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+address.Unmap().String()))
 		case seen[address]:
