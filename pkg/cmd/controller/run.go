@@ -106,7 +106,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
-		Providers: delivering.Sources{Members: members, Views: set, Client: client}.Providers(),
+		Providers: delivering.Sources{Members: members, Views: set, Client: client}.Constructors(),
 		Secrets:   delivering.ClusterSecrets{Client: w.cluster.CoreV1()}, Namespaces: theirs.Core().V1().Namespaces(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// Who led before let go of the Lease when nothing was under way, or has not renewed it for longer than a call

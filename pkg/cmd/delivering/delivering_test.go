@@ -156,7 +156,7 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}
-		provider, _, err := Sources{Members: transferclass.NewMembers(nil)}.Providers()["transfer"](of, func(string, string) (map[string][]byte, error) {
+		provider, _, err := Sources{Members: transferclass.NewMembers(nil)}.Constructors()["transfer"](of, func(string, string) (map[string][]byte, error) {
 			return map[string][]byte{"name": []byte("one.example"), "secret": []byte(secret)}, nil
 		})
 		if err != nil {

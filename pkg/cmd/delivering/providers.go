@@ -15,16 +15,16 @@ import (
 
 // Providers are all kinds of provider, by the name of their block in the spec of a DNSClass: one row for each of
 // class.Providers, with its package of that name in pkg/delivery, as a test checks.
-var Providers = map[string]Provider{
+var Providers = map[string]Kind{
 	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
 	"transfer": {New: newTransfer, NameServers: secondaries},
 	"webhook":  {New: newWebhook},
 }
 
-// Provider is all that sub-commands know of one kind of provider.
-type Provider struct {
-	// New makes the provider of a class that has the block (class.NewProvider). Sources may be zero where nothing but
-	// Verify is called.
+// Kind is all that sub-commands know of one kind of provider.
+type Kind struct {
+	// New makes the provider of a class that has the block (class.NewProvider). Where NameServers is nil it works without
+	// sources as far as Verify needs it.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
 	// NameServers are those that the class names and that answer for its zones, which `verify` asks over DNS. nil: it
 	// has the provider itself compare, as the drift check does.
@@ -50,16 +50,16 @@ type Sources struct {
 	Client  versioned.Interface
 }
 
-// Providers are the constructors of all kinds, given the sources.
-func (s Sources) Providers() map[string]controller.NewProvider {
+// Constructors are those of all kinds, given the sources.
+func (s Sources) Constructors() map[string]controller.NewProvider {
 	all := make(map[string]controller.NewProvider, len(Providers))
-	for kind, provider := range Providers {
-		all[kind] = func(of *v1alpha1.DNSClass, secret controller.GetSecret) (delivery.Provider, string, error) {
-			return provider.New(of, secret, s)
+	for block, kind := range Providers {
+		all[block] = func(of *v1alpha1.DNSClass, secret controller.GetSecret) (delivery.Provider, string, error) {
+			return kind.New(of, secret, s)
 		}
 	}
 	return all
 }
 
-// ProviderOf is the row of the kind that a class has; the zero one where this version knows none of its blocks.
-func ProviderOf(of *v1alpha1.DNSClass) Provider { return Providers[class.ProviderOf(&of.Spec)] }
+// KindOf is the kind of provider that a class has; the zero one where this version knows none of its blocks.
+func KindOf(of *v1alpha1.DNSClass) Kind { return Providers[class.ProviderOf(&of.Spec)] }

@@ -46,7 +46,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
-		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Providers(), Secrets: secrets, Registry: server.Registry(),
+		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Constructors(), Secrets: secrets, Registry: server.Registry(),
 		// Nobody else has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),

@@ -45,16 +45,16 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	var servers []asked
 	if of != nil {
 		why = "the class names no server"
-		provider := delivering.ProviderOf(of)
+		kind := delivering.KindOf(of)
 		switch {
-		case provider.NameServers != nil:
-			for _, server := range provider.NameServers(of) {
+		case kind.NameServers != nil:
+			for _, server := range kind.NameServers(of) {
 				if at, err := parseAddress(server.Address); err == nil {
 					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest})
 				}
 			}
-		case provider.New != nil:
-			r.providers = append(r.providers, askedProvider{of, provider, object})
+		case kind.New != nil:
+			r.providers = append(r.providers, askedProvider{of, kind, object})
 			return nil
 		}
 	}
@@ -143,13 +143,13 @@ func sayOwed(status *v1alpha1.DeliveryStatus) string {
 // askedProvider is a class that delivers the zone, and whose provider compares it.
 type askedProvider struct {
 	class    *v1alpha1.DNSClass
-	provider delivering.Provider
+	kind     delivering.Kind
 	delivery *v1alpha1.Delivery
 }
 
 // compareByProvider has the provider of a class compare the zone as the drift check does.
 func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
-	provider, _, err := a.provider.New(a.class, func(namespace, name string) (map[string][]byte, error) {
+	provider, _, err := a.kind.New(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
 	}, delivering.Sources{})
 	if err != nil {

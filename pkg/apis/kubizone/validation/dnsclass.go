@@ -101,8 +101,8 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	return errs
 }
 
-// provider is what validation does with one kind of provider.
-type provider struct {
+// providerRules are what validation does with one kind of provider.
+type providerRules struct {
 	// validate reports what is wrong with the block of the spec, which it has.
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
 	// warn says what in the block is legal and most likely not meant; nil: nothing is.
@@ -112,7 +112,7 @@ type provider struct {
 }
 
 // providers by the name of their block: one row for each of class.Providers, as a test checks.
-var providers = map[string]provider{
+var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer},
 	"rfc2136":  {validate: validateRFC2136, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.RFC2136.Server }},
 	"webhook":  {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server }, warn: warnOfWebhook},
