@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,8 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
@@ -411,59 +408,5 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	elsewhere.Spec.NameServers = none.Spec.NameServers
 	if other, err := api.Zones("team-e").Create(ctx, elsewhere, metav1.CreateOptions{}); err != nil || reason(settled(other).Status.Conditions) != v1alpha1.ReasonNoClass {
 		t.Errorf("%v, %+v", err, other)
-	}
-}
-
-// Behind a kube-apiserver labels are the namespace's, and of one that is not known there is the name.
-func TestClasses_labels(t *testing.T) {
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
-	if err := indexer.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Labels: map[string]string{"dns": "public"}}}); err != nil {
-		t.Fatal(err)
-	}
-	c := newClasses()
-	add := func(name, label string) {
-		one := webhookClass(name)
-		one.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
-		one.Spec.Namespaces.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"dns": label}}
-		if err := c.informer.GetIndexer().Add(one); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add("private", "private")
-	c.namespaces = corelisters.NewNamespaceLister(indexer)
-	if c.deliver("team-a", "") {
-		t.Error("a class of another label delivers")
-	}
-	add("public", "public")
-	for namespace, want := range map[string]bool{"team-a": true, "team-b": false} {
-		if c.deliver(namespace, "") != want {
-			t.Errorf("%s: %v", namespace, !want)
-		}
-		if c.deliver(namespace, "dev") {
-			t.Errorf("%s: S1.8: a class that names no views delivers a view", namespace)
-		}
-	}
-	if labels := c.labels("team-b"); len(labels) != 1 || labels["kubernetes.io/metadata.name"] != "team-b" {
-		t.Errorf("labels %v", labels)
-	}
-}
-
-// A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.8).
-func TestClasses_terminating_S2_8(t *testing.T) {
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	now := metav1.Now()
-	for _, ns := range []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "stays"}}, {ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &now}}} {
-		if err := indexer.Add(&ns); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cluster, standalone := &classes{namespaces: corelisters.NewNamespaceLister(indexer)}, &classes{}
-	for namespace, want := range map[string]bool{"stays": false, "goes": true, "gone": false} {
-		if got := cluster.terminating(namespace); got != want {
-			t.Errorf("%s terminates: %t", namespace, got)
-		}
-		if standalone.terminating(namespace) {
-			t.Errorf("%s terminates standalone", namespace)
-		}
 	}
 }

@@ -108,8 +108,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	namespaces := config.SharedInformerFactory.Core().V1().Namespaces()
-	s.classes.namespaces, s.namespacesSynced = namespaces.Lister(), namespaces.Informer().HasSynced
+	informer := config.SharedInformerFactory.Core().V1().Namespaces()
+	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
 	return s, s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
 }
 

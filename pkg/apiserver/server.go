@@ -93,14 +93,13 @@ type Server struct {
 	registry  metrics.KubeRegistry
 	feed      *fromjournal.Source
 	metrics   *Metrics
-	classes   *classes
+	classes   *dnsclass.Lister
 	budgets   *budget.Budgets // nil: there are none
 	announcer announcer
 	// core is kube-apiserver where quotas are counted there; nil: none are.
-	core    kubeclient.Interface
-	closing sync.Once
-	// namespacesSynced says whether the cluster's namespaces are known; nil standalone.
-	namespacesSynced cache.InformerSynced
+	core       kubeclient.Interface
+	closing    sync.Once
+	namespaces namespaces
 }
 
 // namespacesTimeout is how long cascades wait to hear of namespaces.
@@ -144,7 +143,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	s := &Server{loopback: config.LoopbackClientConfig, classes: newClasses(), registry: metrics.NewKubeRegistry()}
+	s := &Server{loopback: config.LoopbackClientConfig, registry: metrics.NewKubeRegistry()}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -165,7 +164,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		if err := errors.Join(wrong...); err != nil {
 			return nil, err
 		}
-		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.classes.budget, Registry: s.registry})
+		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
@@ -176,8 +175,8 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		Delegations: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("delegations")),
 		Deliveries:  stored(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
-		DefaultClass: s.classes.mayDeliver,
-		Terminating:  s.classes.terminating,
+		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
+		Terminating:  s.namespaces.isTerminating,
 		Released:     func(o *v1alpha1.Record) { s.announcer.released(o) },
 		Held:         func(o *v1alpha1.Zone) { s.announcer.held(o) },
 		Now:          faultpoint.Now, Fault: faultpoint.At,
@@ -200,7 +199,7 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 	s.metrics = NewMetrics(s.registry, s, of.zones)
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
-		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
+		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 	items := keepItems(&config.Config)
@@ -302,7 +301,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	if err != nil {
 		return err
 	}
-	s.classes.store = classes.DNSClass
+	s.classes = dnsclass.NewLister(classes.DNSClass, s.namespaces.labelsOf)
 	deliveries, err := delivery.NewStorage(delivery.Config{Scheme: registry.Scheme, RESTOptions: options})
 	if err != nil {
 		return err
@@ -320,9 +319,9 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Preview:       previewed(s, "zones", s.ledger.PreviewZone),
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
-		Admits:        s.classes.admits,
-		FirstClass:    s.classes.first,
-		Withdrawing:   s.classes.withdrawing,
+		Admits:        s.classes.Admits,
+		FirstClass:    s.classes.First,
+		Withdrawing:   s.classes.Withdrawing,
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources: &sources{
@@ -375,7 +374,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.Run, "classes": s.classes.run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.Run, "classes": s.classes.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
@@ -401,9 +400,9 @@ func (s *Server) followSizes(ctx context.Context) error {
 // cascade carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is
 // away holds nothing back for long: nothing wrong comes of not knowing.
 func (s *Server) cascade(ctx context.Context) error {
-	if s.namespacesSynced != nil {
+	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, namespacesTimeout)
-		cache.WaitForCacheSync(first.Done(), s.namespacesSynced)
+		cache.WaitForCacheSync(first.Done(), s.namespaces.synced)
 		cancel()
 	}
 	if b := s.announcer.broadcaster; b != nil {

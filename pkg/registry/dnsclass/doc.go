@@ -10,5 +10,5 @@
 //
 // It does not know providers nor deliveries: package class of the API decides which zones a class may deliver.
 //
-// Read storage.go first.
+// Read storage.go first; lister.go says which classes are for a namespace.
 package dnsclass

@@ -1,0 +1,42 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.8).
+func TestNamespaces_terminate_S2_8(t *testing.T) {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	now := metav1.Now()
+	for _, ns := range []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "stays", Labels: map[string]string{"dns": "public"}}}, {ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &now}}} {
+		if err := indexer.Add(&ns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}
+	for namespace, want := range map[string]bool{"stays": false, "goes": true, "gone": false} {
+		if got := cluster.isTerminating(namespace); got != want {
+			t.Errorf("%s terminates: %t", namespace, got)
+		}
+		if standalone.isTerminating(namespace) {
+			t.Errorf("%s terminates standalone", namespace)
+		}
+	}
+	// Labels are the namespace's, and of one that is not known there is the name.
+	if labels := cluster.labelsOf("stays"); len(labels) != 1 || labels["dns"] != "public" {
+		t.Errorf("labels %v", labels)
+	}
+	for _, one := range []namespaces{cluster, standalone} {
+		if labels := one.labelsOf("gone"); len(labels) != 1 || labels["kubernetes.io/metadata.name"] != "gone" {
+			t.Errorf("labels %v", labels)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dnsclass
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// Lister says which DNSClasses are for a namespace: a class that is named as etcd has it, the default classes as a
+// watch has told of them.
+type Lister struct {
+	store *REST
+	// labelsOf are those of a namespace.
+	labelsOf func(namespace string) map[string]string
+	// informer follows store and indexes the default classes.
+	informer cache.SharedIndexInformer
+}
+
+// byDefault is the index, whose one value is "", of the classes that are default ones.
+const byDefault = "default"
+
+// NewLister makes a lister of what the storage has. It knows default classes while Run runs.
+func NewLister(store *REST, labelsOf func(namespace string) map[string]string) *Lister {
+	return &Lister{store, labelsOf, cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			internal, err := convertOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			return store.List(ctx, internal)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			internal, err := convertOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			events, err := store.Watch(ctx, internal)
+			if err != nil {
+				return nil, err
+			}
+			return watch.Filter(events, unwrapEvent), nil
+		},
+	}, &v1alpha1.DNSClass{}, 0, cache.Indexers{byDefault: func(obj any) ([]string, error) {
+		if class.IsDefault(obj.(*v1alpha1.DNSClass)) {
+			return []string{""}, nil
+		}
+		return nil, nil
+	}})}
+}
+
+// unwrapEvent takes an object out of what a watch cache wraps it in to encode it once for all watches.
+func unwrapEvent(event watch.Event) (watch.Event, bool) {
+	if wrapped, ok := event.Object.(runtime.CacheableObject); ok {
+		event.Object = wrapped.GetObject()
+	}
+	return event, true
+}
+
+// convertOptions makes the form of options that storage takes.
+func convertOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
+	within := &internalversion.ListOptions{}
+	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, within, nil)
+	return within, err
+}
+
+// Run follows the classes until ctx ends.
+func (l *Lister) Run(ctx context.Context) error {
+	l.informer.RunWithContext(ctx)
+	return nil
+}
+
+// Check is an error until the classes are listed.
+func (l *Lister) Check() error {
+	if !l.informer.HasSynced() {
+		return errors.New("not listed yet")
+	}
+	return nil
+}
+
+// Admits says whether a class may deliver zones of a namespace, and of a view; true where there is no such class (the
+// controller says so of the zone), for a zone may be made before its class.
+func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
+	named, err := l.store.Class(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return true, true, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	return class.Admits(named, namespace, l.labelsOf(namespace)), class.Delivers(named, view), nil
+}
+
+// First is the class which the zone names first; where it names none, the first by name of the default classes for its
+// namespace and view; nil where there is no such class. It is not to be changed.
+func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
+	refs := zone.Spec.DNSClassRefs
+	if len(refs) == 0 {
+		if all := l.defaultClasses(zone.Namespace, zone.Spec.View); len(all) > 0 {
+			return all[0], nil
+		}
+		return nil, nil
+	}
+	if refs[0].Kind == v1alpha1.KindBind9Cluster {
+		return nil, nil
+	}
+	named, err := l.store.Class(ctx, refs[0].Name)
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // a bad request: no class can have that name, as validation will say
+		return nil, nil
+	}
+	return named, err
+}
+
+// Withdrawing are the classes that deliver the zone and do not allow it deletionPolicy Retain, by name: those that it
+// names and that are there, or the default classes for its namespace and view.
+func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string, error) {
+	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
+	if len(zone.Spec.DNSClassRefs) > 0 {
+		delivering = nil
+	}
+	for _, ref := range zone.Spec.DNSClassRefs {
+		if ref.Kind == v1alpha1.KindBind9Cluster {
+			continue
+		}
+		named, err := l.store.Class(ctx, ref.Name)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		delivering = append(delivering, named)
+	}
+	var names []string
+	for _, one := range delivering {
+		if !one.Spec.AllowRetain {
+			names = append(names, one.Name)
+		}
+	}
+	return names, nil
+}
+
+// defaultClasses are the default classes for zones of a namespace and a view, by their names.
+func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
+	all, err := l.informer.GetIndexer().ByIndex(byDefault, "")
+	if err != nil || len(all) == 0 {
+		return nil
+	}
+	labels := l.labelsOf(namespace)
+	var admitting []*v1alpha1.DNSClass
+	for _, one := range all {
+		if one := one.(*v1alpha1.DNSClass); class.Admits(one, namespace, labels) && class.Delivers(one, view) {
+			admitting = append(admitting, one)
+		}
+	}
+	slices.SortFunc(admitting, func(one, other *v1alpha1.DNSClass) int { return strings.Compare(one.Name, other.Name) })
+	return admitting
+}
+
+// MayDeliver says whether a default class delivers zones of a namespace and a view that name none, and true where the
+// classes are not known yet: a wrong True of Ready is worse than a late one (S6.7). It is asked with every write.
+func (l *Lister) MayDeliver(namespace, view string) bool {
+	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
+}
