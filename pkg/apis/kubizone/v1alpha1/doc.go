@@ -9,7 +9,7 @@
 // condition type and reason of this group is a constant of conditions.go; (4) JSON of an accepted object never
 // changes its meaning.
 //
-// It has no logic of DNS: no parsing, no validation, no decision. It imports apimachinery alone, because clients
+// It does not know DNS: it parses, validates and decides nothing. It imports apimachinery alone, because clients
 // vendor it.
 //
 // Read record_types.go first, then zone_types.go.
