@@ -20,6 +20,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -152,12 +153,15 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		metrics, err := io.ReadAll(answer.Body)
+		served, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		places["metrics of "+of], places["log of "+of] = string(metrics), program.said()
+		for _, wrong := range metrics.Check(of, string(served)) {
+			t.Error(wrong)
+		}
+		places["metrics of "+of], places["log of "+of] = string(served), program.said()
 	}
 	for _, of := range []string{"controller", "primary"} {
 		if !strings.Contains(places["log of "+of], "/secrets/transfer") {

@@ -78,19 +78,19 @@ func TestWrites_perChange(t *testing.T) {
 	}
 
 	// The same server says of its deliveries what it did.
-	figures := map[string]float64{}
+	counted := map[string]float64{}
 	for _, s := range w.metrics() {
 		if s.label("class") == "hook" {
-			figures[strings.TrimPrefix(s.name, "kubizone_delivery_")+" "+s.label("method")+s.label("provider")+s.label("reason")] += s.value
+			counted[strings.TrimPrefix(s.name, "kubizone_delivery_")+" "+s.label("method")+s.label("provider")+s.label("reason")] += s.value
 		}
 	}
 	for what, want := range map[string]float64{"zones ": 1, "failing ": 0, "queue_depth ": 0, "working ": 0, "lag_serials ": 0, "oldest_change_seconds ": 0, "secondaries_behind ": 0, "paused_seconds ": 0} {
-		if got, there := figures[what]; !there || got != want {
+		if got, there := counted[what]; !there || got != want {
 			t.Errorf("metric %s: %v, there: %v, want %v", what, got, there, want)
 		}
 	}
-	if figures["calls_total Deliverwebhook"] < 7 || figures["serials_total "] < 2*burst || figures["lag_seconds_count "] < 7 {
-		t.Errorf("what was counted: %v", figures)
+	if counted["calls_total Deliverwebhook"] < 7 || counted["serials_total "] < 2*burst || counted["lag_seconds_count "] < 7 {
+		t.Errorf("what was counted: %v", counted)
 	}
 }
 

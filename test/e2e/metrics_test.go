@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -95,6 +96,10 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 		}
 	}
 
+	for _, wrong := range metrics.Check("up", string(r.metrics())) {
+		t.Error(wrong)
+	}
+
 	apart, dns, health := r.primary()
 	if err := apart.waitLine(ready); err != nil {
 		t.Fatalf("%v\n%s", err, apart.output())
@@ -109,6 +114,9 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 		`kubizone_primary_transfer_bytes_total{kind="axfr"}`:          100,
 		`kubizone_view_frozen_zones`:                                  0,
 	})
+	for _, wrong := range metrics.Check("primary", string(metricsOf(t, health))) {
+		t.Error(wrong)
+	}
 }
 
 // ended is how many transfers did, however.
@@ -121,11 +129,11 @@ func ended(of map[string]float64) (transfers float64) {
 	return transfers
 }
 
-// some is what a figure is that may be anything.
+// some is what a metric is that may have any value.
 const some = -1
 
 // check holds what is there to the least it must be; 0 is exactly that.
-func check(t *testing.T, got figures, wants map[string]float64) {
+func check(t *testing.T, got metricsText, wants map[string]float64) {
 	t.Helper()
 	all := got.all()
 	for name, want := range wants {

@@ -153,21 +153,21 @@ func eventually(t *testing.T, what string, true func() bool) {
 }
 
 // metrics reads /metrics of the API server.
-func (r *running) metrics() figures {
+func (r *running) metrics() metricsText {
 	r.t.Helper()
 	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return figures(text)
+	return metricsText(text)
 }
 
-// figures are metrics as text.
-type figures string
+// metricsText is what a process serves at /metrics.
+type metricsText string
 
 var line = regexp.MustCompile(`(?m)^(kubizone_[a-z_]+(?:\{[^}]*\})?) (\S+)$`)
 
-func (f figures) all() map[string]float64 {
+func (f metricsText) all() map[string]float64 {
 	found := make(map[string]float64)
 	for _, match := range line.FindAllStringSubmatch(string(f), -1) {
 		found[match[1]], _ = strconv.ParseFloat(match[2], 64)
@@ -176,7 +176,7 @@ func (f figures) all() map[string]float64 {
 }
 
 // metricsOf reads a listener without credentials.
-func metricsOf(t *testing.T, url string) figures {
+func metricsOf(t *testing.T, url string) metricsText {
 	t.Helper()
 	answer, err := http.Get(url)
 	if err != nil {
@@ -187,12 +187,12 @@ func metricsOf(t *testing.T, url string) figures {
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("%v: %s\n%s", err, answer.Status, text)
 	}
-	return figures(text)
+	return metricsText(text)
 }
 
 // labels that would tell of tenants, or grow with what they store.
 var forbidden = regexp.MustCompile(`(?m)^kubizone_.*\b(zone|namespace|name|fqdn|peer|record|uid)="|^kubizone_.*(example\.(org|net)|192\.0\.2\.)`)
 
-func (f figures) tellsOfTenants() string {
+func (f metricsText) tellsOfTenants() string {
 	return strings.Join(forbidden.FindAllString(string(f), -1), "\n")
 }

@@ -116,14 +116,13 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Feed, err = fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: ours.Kubizone().V1alpha1().Zones(), Set: set})
+	w.Feed, err = fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: ours.Kubizone().V1alpha1().Zones(), Set: set, Registry: w.Registry})
 	if err != nil {
 		return nil, err
 	}
 	w.Informers = []process.Informers{ours, theirs}
 	// Whose name is taken in a class is not known before.
 	w.Beside, w.Known = []func(context.Context){members.Run}, members.WaitForSync
-	w.Registry.MustRegister(w.Feed.Metrics()...)
 	return w, nil
 }
 

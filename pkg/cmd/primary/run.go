@@ -65,6 +65,7 @@ func (c *Config) Run(ctx context.Context) error {
 		Interest: func(zone *v1alpha1.Zone) bool {
 			return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))
 		},
+		Registry: p.Registry,
 	})
 	if err != nil {
 		return err
@@ -76,7 +77,6 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	dnsserving.NewMetrics(p.Registry, dns)
-	p.Registry.MustRegister(p.Feed.Metrics()...)
 	p.Informers = []process.Informers{informers}
 	p.Beside, p.Known = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
 	// serving is true while questions are answered.

@@ -138,15 +138,14 @@ func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed
 	}
 	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(trim))
 	set := zoneview.NewSet(zoneview.Config{})
-	f, err := fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest})
+	registry := metrics.NewKubeRegistry()
+	f, err := fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest, Registry: registry})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.StartWithContext(ctx)
 	ended := make(chan error, 1)
-	registry := metrics.NewKubeRegistry()
-	registry.MustRegister(f.Metrics()...) // before it runs, as processes do: registering makes the metrics
 	go func() { ended <- f.Run(ctx) }()
 	one := &fed{Set: set, feed: f, registry: registry, stop: sync.OnceFunc(func() {
 		cancel()

@@ -48,6 +48,8 @@ type Config struct {
 	Interest func(*v1alpha1.Zone) bool
 	// Parallel is how many zones are read at once. 0: 8.
 	Parallel int
+	// Registry takes the metrics; nil: they are not read.
+	Registry metrics.KubeRegistry
 }
 
 // Source writes one Set. Keys of zones are namespace/name.
@@ -56,14 +58,16 @@ type Source struct {
 	*feed.Feed
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	restarts     *metrics.CounterVec
-	frozenZones  *metrics.Gauge
+	metrics      *Metrics
 }
 
 // New makes a source that hears of Zones from now on. The error is that of an informer that has ended.
 func New(config Config) (*Source, error) {
 	if config.Parallel == 0 {
 		config.Parallel = parallel
+	}
+	if config.Registry == nil {
+		config.Registry = metrics.NewKubeRegistry()
 	}
 	if config.Interest == nil {
 		config.Interest = func(*v1alpha1.Zone) bool { return true }
@@ -74,12 +78,7 @@ func New(config Config) (*Source, error) {
 		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
 		}),
-		restarts: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
-			Help:           "Zones read anew because a view was not what the server said (reason misfit), or the server no longer held its serial (reason trimmed).",
-			StabilityLevel: metrics.BETA}, []string{"reason"}),
-		frozenZones: metrics.NewGauge(&metrics.GaugeOpts{Namespace: "kubizone", Subsystem: "view", Name: "frozen_zones",
-			Help:           "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.",
-			StabilityLevel: metrics.BETA}),
+		metrics: NewMetrics(config.Registry),
 	}
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { s.enqueue(object, first) },
@@ -100,11 +99,6 @@ type jittered struct {
 
 func (j jittered) When(zone cache.ObjectName) time.Duration {
 	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
-}
-
-// Metrics are to be registered before Run by the process that serves them.
-func (s *Source) Metrics() []metrics.Registerable {
-	return []metrics.Registerable{s.restarts, s.frozenZones}
 }
 
 // Look has a zone looked at again: what Interest says of it has changed.
@@ -156,7 +150,7 @@ func (s *Source) updateNext(ctx context.Context) bool {
 	unprovable := failures >= quietFailures && (errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err))
 	s.Report(ctx, key, err, unprovable)
 	frozen, _ := s.Counts()
-	s.frozenZones.Set(float64(frozen))
+	s.metrics.frozenZones.Set(float64(frozen))
 	if err == nil {
 		s.queue.Forget(zone)
 		return true

@@ -83,9 +83,9 @@ func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apie
 func (s *Source) countRestart(err error) error {
 	switch {
 	case errors.Is(err, zoneview.ErrMisfit):
-		s.restarts.WithLabelValues(misfit).Inc()
+		s.metrics.restarts.WithLabelValues(misfit).Inc()
 	case isExpired(err):
-		s.restarts.WithLabelValues(trimmed).Inc()
+		s.metrics.restarts.WithLabelValues(trimmed).Inc()
 	}
 	return err
 }
