@@ -169,7 +169,7 @@ func (x *delta) warnOfHosts(plan *Plan) {
 	}
 }
 
-// standsAlready: a cascade decides a record anew that has its name and type in the zone.
+// standsAlready reports whether a cascade decides a record anew that has its name and type in the zone.
 func (x *delta) standsAlready() bool {
 	z, come := x.zone, x.come
 	b := x.ask.Before
@@ -185,11 +185,11 @@ func (x *delta) claimant() claimant {
 	return by
 }
 
-// cameTogether: what is below its name in the zone stood there with it before the cascade,
+// cameTogether reports whether what is below its name in the zone stood there with it before the cascade,
 // or came later (S2.7). A zone that is renamed has names of its own there.
 func (x *delta) cameTogether() bool { return x.stood && x.holding.renameWork() == nil }
 
-// isNew: the record is not yet in the zone, so taking it in adds one.
+// isNew reports whether the record is not yet in the zone, so taking it in adds one.
 func (x *delta) isNew() bool {
 	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
 }
@@ -241,7 +241,7 @@ func (x *delta) refuseCutOff(held bool) *Refusal {
 	return nil
 }
 
-// hasServerBelow: a name server that the zone's own spec makes (S6.2) is at owner or below.
+// hasServerBelow reports whether a name server that the zone's own spec makes (S6.2) is at owner or below.
 func (z *Zone) hasServerBelow(owner name.Rel) bool {
 	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
 }
@@ -544,8 +544,8 @@ func relativeData(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// checkLimits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers refuse a
-// zone with more.
+// checkLimits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers
+// refuse a zone with more.
 func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	z, come := x.zone, x.come
 	t := come.Type

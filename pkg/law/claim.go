@@ -17,7 +17,7 @@ import (
 type claim struct {
 	// namespace is "" where the name belongs to none.
 	namespace string
-	// yields: no record at the name holds it, so a rule that names it literally comes first (S4.7).
+	// yields says that no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
 	// above is the name of a cut (cut), the base name itself or one above it, or the name right above a wildcard,
 	// whose claim it is; zero: neither's.
@@ -31,7 +31,7 @@ type claimant struct {
 	// from is the name at which it is adopted now.
 	from    name.Name
 	cascade bool
-	// together: see recordDecision.
+	// together says that see recordDecision.
 	together bool
 }
 
@@ -327,7 +327,7 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 		}), true
 }
 
-// isGaining: a standing cascade brings records here.
+// isGaining reports whether a standing cascade brings records here.
 func (h *Holding) isGaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }

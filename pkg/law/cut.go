@@ -57,7 +57,8 @@ func (h *Holding) RemovedBy(parent *Zone) bool {
 	return h.Namespace == parent.Namespace && (h.Enclosed == nil || h.Enclosed.By == parent.UID)
 }
 
-// childOwner is the child's name where c was counted, zero for none: the parent counts nothing of a child without its NS.
+// childOwner is the child's name where c was counted, zero for none: the parent counts nothing of a child without its
+// NS.
 func (c *CountedCut) childOwner() name.Rel {
 	if c == nil {
 		return name.Rel{}
@@ -102,9 +103,9 @@ func (c *CountedCut) rebase(from, to name.Name) *CountedCut {
 // transaction of etcd's default of 128 operations.
 const maxCutOwners = 40
 
-// stepToward returns c on its way to be as all: at most so many owners more are. What comes or changes is first, then the
-// child's name, then what goes, so that no NS names a host that lacks its glue; where all has no NS, the child's name
-// is last.
+// stepToward returns c on its way to be as all: at most so many owners more are. What comes or changes is first, then
+// the child's name, then what goes, so that no NS names a host that lacks its glue; where all has no NS, the child's
+// name is last.
 func (c *CountedCut) stepToward(all *CountedCut, most int) *CountedCut {
 	var owners []name.Rel
 	for _, x := range []*CountedCut{c, all} {
@@ -184,7 +185,7 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 // CutAsk is the request to count a child's NS and glue anew, as Owed says.
 type CutAsk struct {
 	Parent *Zone
-	Owed   Debt
+	Owed   PendingCut
 	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it
 	// not, or no more.
 	Holding *Holding
@@ -196,7 +197,7 @@ type CutAsk struct {
 	// when none stands: paying meanwhile unsettles the parent (S7.2). WorkBy is who
 	// caused it.
 	Work, WorkBy string
-	// Own: what goes is removed by the parent's own namespace (S7.5).
+	// Own says that what goes is removed by the parent's own namespace (S7.5).
 	Own bool
 }
 
@@ -238,7 +239,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	plan := &Plan{}
 	counts := before.stepToward(all, maxCutOwners)
 	if counts != all {
-		plan.Debts = append(plan.Debts, ask.Owed) // the rest is another step
+		plan.PendingCuts = append(plan.PendingCuts, ask.Owed) // the rest is another step
 	}
 	df, writes, owners := cutDiff(d, p, before, counts)
 	if len(d.needs) > 0 {

@@ -181,8 +181,8 @@ func (z *Zone) rules() [2][]Rule {
 	return [2][]Rule{z.Rules, z.given.rules}
 }
 
-// withoutGiven is the zone without what a decision was told of Delegations: what is written and remembered holds for every
-// namespace.
+// withoutGiven is the zone without what a decision was told of Delegations: what is written and remembered holds for
+// every namespace.
 func (z *Zone) withoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -225,8 +225,8 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	return z.withGiven(more), true
 }
 
-// listedFor returns the zone with base, where Delegations list it with shared: true, and where below says so with what they
-// list below it. known false: facts are needed.
+// listedFor returns the zone with base, where Delegations list it with shared: true, and where below says so with
+// what they list below it. known false: facts are needed.
 func (r *reading) listedFor(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
 	if h.Listed == 0 {
 		return z, true
@@ -281,7 +281,7 @@ type DelegationAsk struct {
 	Waits *Waiting
 	// After is what it shall be; nil when it goes.
 	After *DelegationSpec
-	// Terminating: its namespace is being deleted, so what it let in stays until the zone goes (S8.2).
+	// Terminating says that its namespace is being deleted, so what it let in stays until the zone goes (S8.2).
 	Terminating bool
 	// Cascade: nobody asks; a refusal becomes the reason why it is not in force. Covered: the cascade decides all
 	// that the rules may concern after this.
@@ -452,8 +452,8 @@ func sameRules(x, y []DelegatedRule) bool {
 	})
 }
 
-// countListed counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone are the
-// names that no Delegation lists any longer.
+// countListed counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone
+// are the names that no Delegation lists any longer.
 func (d *delegationDecision) countListed(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
 	var was, is []name.Rel
 	if before != nil {
@@ -502,9 +502,9 @@ func (d *delegationDecision) countListed(plan *Plan, z *Zone, h *Holding, before
 // carried out, the next change waits.
 const maxOwed = 128
 
-// oweScans has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules changed,
-// and those that wait at a name which is listed no more. A standing item is not put twice. Nothing of it unsettles
-// the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's records.
+// oweScans has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules
+// changed, and those that wait at a name which is listed no more. A standing item is not put twice. Nothing of it
+// unsettles the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's records.
 func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)
@@ -568,7 +568,8 @@ func (d *delegationDecision) warnOfDeadPatterns(plan *Plan, z *Zone, rule *Rule)
 	warnDead(plan, z, rule)
 }
 
-// warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked (S7.5).
+// warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked
+// (S7.5).
 func warnOfMassDeletion(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
 	if before.RRsets < minDeletions || h.deletionsPublished(now) || z.MaxDeletePercent >= 100 {
 		return

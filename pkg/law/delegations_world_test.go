@@ -50,7 +50,7 @@ func (w *world) decideDelegation(o object, ask law.DelegationAsk) (*law.Plan, *l
 	plan := *out.Plan
 	plan.Orphan, plan.OrphanBefore = nil, nil // which letter they have is the ledger's matter
 	w.apply(o, false, &plan, nil)
-	w.payDebts()
+	w.countPendingCuts()
 	if ask.After == nil {
 		delete(w.delegations, o)
 		return out.Plan, nil

@@ -108,7 +108,7 @@ type Excess struct {
 	// Gone of RRsets are removed; Percent of them may be.
 	Gone, RRsets int
 	Percent      int64
-	// NameServers: the last NS at the apex is among them.
+	// NameServers says that the last NS at the apex is among them.
 	NameServers bool
 }
 
@@ -155,8 +155,8 @@ func (d *Deletions) Stale(h *Holding, then int64) bool {
 	return h.Held == nil && len(h.Works) == 0 && !slices.ContainsFunc(d.Bases, func(b PastContent) bool { return then-b.Last < baseAge })
 }
 
-// countingBases returns the bases that count at now. While cascades or a hold keep the zone unsettled there is no later content that
-// is settled, so all of them do that did when it began.
+// countingBases returns the bases that count at now. While cascades or a hold keep the zone unsettled there is no
+// later content that is settled, so all of them do that did when it began.
 func (d *Deletions) countingBases(h *Holding, now int64) []PastContent {
 	if d == nil {
 		return nil
@@ -174,8 +174,8 @@ func (d *Deletions) countingBases(h *Holding, now int64) []PastContent {
 	})
 }
 
-// addBase adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content of a
-// zone that is held, or was never settled.
+// addBase adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content
+// of a zone that is held, or was never settled.
 func addBase(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	if h.Held != nil || z.settledAt(h) == 0 {
 		return bases
@@ -193,14 +193,14 @@ func addBase(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent 
 	return append(bases, PastContent{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
 }
 
-// countExcess returns what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands or is not
-// looked at.
+// countExcess returns what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands
+// or is not looked at.
 func (b PastContent) countExcess(z *Zone, ns *DeletedRRset) *Excess {
 	return &Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: ns != nil && ns.GoneFrom(b.N) && len(z.Header.NameServers) == 0}
 }
 
-// deletionsPublished reports whether all that the zone's own namespace removes at now is delivered: the annotation became one
-// that says so less than ten minutes ago, or while a cascade of that namespace stood that stands still.
+// deletionsPublished reports whether all that the zone's own namespace removes at now is delivered: the annotation
+// became one that says so less than ten minutes ago, or while a cascade of that namespace stood that stands still.
 func (h *Holding) deletionsPublished(now int64) bool {
 	if h.Published == 0 {
 		return false
@@ -209,8 +209,8 @@ func (h *Holding) deletionsPublished(now int64) bool {
 		slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own && w.Since <= h.Published })
 }
 
-// publishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names a serial
-// that the zone has had since then: nothing of it counts any more. false: facts are needed.
+// publishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names a
+// serial that the zone has had since then: nothing of it counts any more. false: facts are needed.
 func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *Zone) bool {
 	z, now := change.Zone, d.ask.Now.Unix()
 	if reflect.DeepEqual(before.Publish, z.Publish) {
@@ -342,9 +342,9 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 	return true
 }
 
-// updateHold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the apex,
-// where the zone is held or this step removes it; goes: the zone's own namespace removes something now; settled is
-// what was delivered until now.
+// updateHold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the
+// apex, where the zone is held or this step removes it; goes: the zone's own namespace removes something now; settled
+// is what was delivered until now.
 func updateHold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, ns *DeletedRRset, settled serial.Serial, goes bool, now int64) {
 	z, held := change.Zone, change.Holding.Held != nil
 	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.countExcess(z, ns).Holds() })
@@ -376,9 +376,7 @@ func (c *ZoneChange) endHold(plan *Plan) {
 	h := *c.Holding
 	h.Held = nil
 	c.Holding = &h
-	if h.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
-	}
+	plan.oweCut(h.Parent, c.Zone.Ref, c.Zone.View, c.Zone.FQDN())
 }
 
 // Counts reports whether anything of d may be looked at where oldest is the step of the oldest base.
@@ -460,8 +458,8 @@ func (d *Deleted) countRemoved(bases []PastContent, t rdata.Type, n uint64, of s
 	return true
 }
 
-// noteUncounted notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes later is
-// another one, which the bases until now did not have.
+// noteUncounted notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes
+// later is another one, which the bases until now did not have.
 func (d *Deleted) noteUncounted(t rdata.Type) bool {
 	x := d.findRRset(t)
 	if x == nil {

@@ -244,7 +244,7 @@ type Ancestry struct {
 	Lineage []Link `json:"lineage,omitempty"`
 	// Enclosed is by which zone, delegated or not, nil for none.
 	Enclosed *Enclosed `json:"enclosed,omitempty"`
-	// ExternalCut: the parent has NS records above this zone's name, so it adds none for it (S3.5).
+	// ExternalCut says that the parent has NS records above this zone's name, so it adds none for it (S3.5).
 	ExternalCut bool `json:"externalCut,omitempty"`
 	// Follows is the uid of the zone whose fqdn this one's relative name follows.
 	Follows string `json:"follows,omitempty"`
@@ -289,7 +289,7 @@ type Deliverable struct {
 	// Waived says until when (unix seconds) the cascades of other namespaces do not
 	// unsettle this zone, because one of them took too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue: the standing works took too long; delivered as it is until they are through.
+	// Overdue says that the standing works took too long; delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
 	// Held: the zone's own namespace removed so much of it that it is not delivered unasked; nil otherwise (S7.5).
 	Held *Held `json:"held,omitempty"`
@@ -316,7 +316,7 @@ type Link struct {
 	Namespace string `json:"n"`
 	// Labels are how many of the other zone's name this one's has.
 	Labels int `json:"l"`
-	// Renamed: it delegated no such zone. That one came along when this was renamed (S6.8).
+	// Renamed says that it delegated no such zone. That one came along when this was renamed (S6.8).
 	Renamed bool `json:"r,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -346,7 +346,7 @@ type StandingWork struct {
 	Since      int64     `json:"since"`
 	// By is the namespace that caused it; "": an older version wrote the mark.
 	By string `json:"by,omitempty"`
-	// Own: the zone's own namespace caused it.
+	// Own says that the zone's own namespace caused it.
 	Own bool `json:"own,omitempty"`
 	// Becomes is the name that the zone has when the rename that the cascade carries
 	// out is through with it, its present one where it is (S6.8). Coming are the names
@@ -367,7 +367,7 @@ type ZoneSettings struct {
 	Terminating   bool
 	// Grace is for how many seconds a child stands after its rule went (S3.4).
 	Grace int64
-	// HasClass: a class delivers it, so Ready waits for that.
+	// HasClass says that a class delivers it, so Ready waits for that.
 	HasClass bool
 	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial
 	// that the annotation names since which that is delivered; nil: none is named (S7.5).
@@ -393,16 +393,16 @@ type Zone struct {
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending: waits for the target of its zoneRef, or for a rule after it ended; holds
+	// Pending says that waits for the target of its zoneRef, or for a rule after it ended; holds
 	// nothing (S3.1). ZoneRef is that target; without one Wanted is the name it waits for.
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending: it is pending because it ended, and what it had is not let go yet. Its uid
+	// Ending says that it is pending because it ended, and what it had is not let go yet. Its uid
 	// names the keys that go, so it is made nowhere until that is through.
 	Ending bool
-	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled
-	// of it is Ready (S6.7).
+	// Served says that it is delegated and servable, and no class has anything of it. Where none delivers it, what is
+	// settled of it is Ready (S6.7).
 	Served bool
 
 	Serial serial.Serial
@@ -487,9 +487,9 @@ type Owner struct {
 	// without sizes. While records pass to or from a child both may give the same
 	// RRset, and the definition has it once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Waited: an unadopted record waits for something here to go (S2.7).
+	// Waited says that an unadopted record waits for something here to go (S2.7).
 	Waited bool `json:"w,omitempty"`
-	// WaitedBelow: one here, or at an underscore or wildcard name of this one, waits
+	// WaitedBelow says that one here, or at an underscore or wildcard name of this one, waits
 	// for a name below to lose its holder.
 	WaitedBelow bool `json:"y,omitempty"`
 	// Wild counts the records that may hold at the wildcard right below, of namespaces
@@ -507,7 +507,7 @@ type Holder struct {
 	Count int `json:"c"`
 	// First is the journal count at which it came.
 	First uint64 `json:"f,omitempty"`
-	// Late: it came while a cascade was bringing names below for others, which count as
+	// Late says that it came while a cascade was bringing names below for others, which count as
 	// older (S2.7, S4.7).
 	Late bool `json:"l,omitempty"`
 
@@ -568,7 +568,7 @@ const (
 type Member struct {
 	UID       string    `json:"uid"`
 	Admission Admission `json:"a"`
-	// Absolute: the record's domainName is absolute, so it does not follow a rename.
+	// Absolute says that the record's domainName is absolute, so it does not follow a rename.
 	Absolute bool `json:"abs,omitempty"`
 	// Created is the object's creation time, unix seconds: the order of S2.7.
 	Created int64 `json:"t"`

@@ -94,7 +94,7 @@ func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, undersco
 	return plain, shared, underscore, meant
 }
 
-// named: a plain rule of the zone that allows the record names its very name, or wildcard (S4.7).
+// named reports whether a plain rule of the zone that allows the record names its very name, or wildcard (S4.7).
 func named(z *law.Zone, r *law.Record, fqdn name.Name) bool {
 	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, r.Namespace)) && slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
@@ -122,7 +122,7 @@ func (w *world) takes(r *law.Record, plan *law.Plan) bool {
 	return false
 }
 
-// isIn: the zone that a record is adopted by stands.
+// isIn reports whether the zone that a record is adopted by stands.
 func (w *world) isIn(at *law.Adopted) bool {
 	if at == nil {
 		return false
@@ -166,7 +166,7 @@ func (w *world) stoodTwin(r *law.Record, held bool) bool {
 	return t.listedBelow(base, r.Namespace)
 }
 
-// listedBelow: a shared rule lists a name below base, and ns does not hold it.
+// listedBelow reports whether a shared rule lists a name below base, and ns does not hold it.
 func (t *tenancy) listedBelow(base name.Rel, ns string) bool {
 	for _, rule := range t.zone.Rules {
 		for _, to := range rule.Records {
@@ -284,7 +284,7 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 	return t.byApex(base)
 }
 
-// delegatesAway: an adopted NS record stands at n.
+// delegatesAway reports whether an adopted NS record stands at n.
 func (t *tenancy) delegatesAway(n name.Rel) bool {
 	for _, r := range t.world.records {
 		if r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && r.record.Type == rdata.NS && r.owner(t.zone) == n {
@@ -345,14 +345,14 @@ func baseName(owner name.Rel) name.Rel {
 	return n
 }
 
-// under: n is up or below it.
+// under reports whether n is up or below it.
 func under(up, n name.Rel) bool {
 	return n == up || strings.HasSuffix(n.String(), "."+up.String()) || up.IsApex()
 }
 
-// quiet: nothing is on its way, so that what stands decides.
+// quiet reports whether nothing is on its way, so that what stands decides.
 func (w *world) quiet() bool {
-	if len(w.outbox)+len(w.debts) > 0 {
+	if len(w.outbox)+len(w.pendingCuts) > 0 {
 		return false
 	}
 	for _, k := range w.holdings() {

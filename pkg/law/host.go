@@ -16,10 +16,10 @@ import (
 // that is no host name, or with certain rdata that names one (check-names,
 // RFC 952, RFC 1123 §2.1): one such record would stop the zone for all (S5.7).
 
-// needsHost: the owner of a record of the type must be a host name.
+// needsHost reports whether the owner of a record of the type must be a host name.
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost: a wildcard is one when what follows it is; at gc._msdcs Active
+// ownerIsHost reports whether a wildcard is one when what follows it is; at gc._msdcs Active
 // Directory puts the addresses of its global catalogs, and BIND lets these.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
@@ -86,7 +86,7 @@ func (c *Contribution) checkHosts(zone, fqdn name.Name) *Refusal {
 	return nil
 }
 
-// isAddress: a host name that reads as an IPv4 address.
+// isAddress reports whether a host name that reads as an IPv4 address.
 func isAddress(host string) bool {
 	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
 	return err == nil

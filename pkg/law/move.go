@@ -34,7 +34,7 @@ type Reservation struct {
 	// Values it has, and their length on the wire in octets.
 	Values int `json:"v"`
 	Octets int `json:"s"`
-	// Absolute: its name does not follow a rename of the zone.
+	// Absolute says that its name does not follow a rename of the zone.
 	Absolute  bool      `json:"abs,omitempty"`
 	Admission Admission `json:"a"`
 	// N is the zone's journal count when the place was reserved: its turn at the name (S4.6).

@@ -32,7 +32,7 @@ type OutdatedRecord struct {
 	Record Ref
 	// Why a zone would not take it in now.
 	Why *Refusal
-	// Stays: it is one of several that cannot stand together, and others of them leave.
+	// Stays says that it is one of several that cannot stand together, and others of them leave.
 	Stays bool
 }
 

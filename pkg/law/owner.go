@@ -51,7 +51,7 @@ func (o *Owner) hasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// sharesType: others than the contribution, which is counted, have values of its type.
+// sharesType reports whether others than the contribution, which is counted, have values of its type.
 func (o *Owner) sharesType(c *Contribution) bool {
 	others := o.clone()
 	others.removeContribution(c)

@@ -70,10 +70,10 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		return nil
 	}
 	if moved && holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
+		plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID) {
-		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
+		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: x.cond}
 	if h.Withdrawn != holding.Withdrawn {

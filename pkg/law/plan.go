@@ -37,8 +37,8 @@ type Plan struct {
 	// record will be.
 	Move    *Work
 	Arrival *Placement
-	// Debts name (parent, child) pairs whose cut must be counted anew.
-	Debts []Debt
+	// PendingCuts name (parent, child) pairs whose cut must be counted anew.
+	PendingCuts []PendingCut
 	// Orphan says under which keys the unadopted record (or pending zone) waits; OrphanBefore where it waited.
 	Orphan, OrphanBefore *Waiting
 	// Delegation is what becomes of the Delegation that was asked about, nil when it goes.
@@ -77,8 +77,8 @@ type ZoneChange struct {
 	Gone                bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
 	Ended *Zone
-	// Held: the change begins a hold (S7.5). Excess is why the zone is held now; nil where it is not, or the change
-	// counts nothing.
+	// Held says that the change begins a hold (S7.5). Excess is why the zone is held now; nil where it is not, or the
+	// change counts nothing.
 	Held   bool
 	Excess *Excess
 	// EndsAt is about when the zone ends, unix seconds; 0 leaves what was said.
@@ -91,9 +91,9 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition is a decided condition; Status is "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// Debt names a delegated child whose NS and glue its parent must count anew.
+// PendingCut names a delegated child whose NS and glue its parent must count anew.
 // View and FQDN are the child's name when it was owed.
-type Debt struct {
+type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
 	View   string    `json:"view,omitempty"`
@@ -102,8 +102,15 @@ type Debt struct {
 	Unknown *Unknown `json:"-"`
 }
 
+// oweCut has the parent of a child, if it has one, count the child's NS and glue anew.
+func (p *Plan) oweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
+	if parent != nil {
+		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
+	}
+}
+
 // Same reports whether both are about one child and one parent.
-func (d Debt) Same(other Debt) bool {
+func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
@@ -125,10 +132,10 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones carry a StandingWork with this ID, which goes when the work is through.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked: it names no zone and its steps leave no mark at any, so that what it changes is delivered as it comes
-	// (S7.2). By is the namespace of the zone.
+	// Unmarked says that it names no zone and its steps leave no mark at any, so that what it changes is delivered as
+	// it comes (S7.2). By is the namespace of the zone.
 	Unmarked bool `json:"unmarked,omitempty"`
-	// Renames: the zones after the first follow it to another name, parents first (S6.8).
+	// Renames says that the zones after the first follow it to another name, parents first (S6.8).
 	Renames bool `json:"renames,omitempty"`
 	// Purge is the uid of a zone that is gone; its internal keys go at the end.
 	Purge string `json:"purge,omitempty"`

@@ -156,7 +156,7 @@ func (w *world) state() string {
 	for o, z := range w.zones {
 		lines = append(lines, fmt.Sprintf("zone %s %s %s", o, fingerprint(z.spec.Header), fingerprint(z.zone.Serial)))
 	}
-	lines = append(lines, fingerprint(w.outbox), fingerprint(w.debts), fmt.Sprint(len(w.waiting)))
+	lines = append(lines, fingerprint(w.outbox), fingerprint(w.pendingCuts), fmt.Sprint(len(w.waiting)))
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

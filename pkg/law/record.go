@@ -24,7 +24,7 @@ type Record struct {
 	Values               []rdata.Value
 	// Created is the object's creation time, unix seconds.
 	Created int64
-	// Terminating: it is being deleted, or its namespace is, so no zone takes it in (S2.8).
+	// Terminating says that it is being deleted, or its namespace is, so no zone takes it in (S2.8).
 	Terminating bool
 }
 
@@ -51,7 +51,7 @@ type RecordAsk struct {
 	Waits *Waiting
 	// After is the record as it shall be; nil when it goes.
 	After *Record
-	// Cascade: nobody asks; a refusal becomes the reason why it is not adopted (S2.5, S2.7).
+	// Cascade says that no client asks, so a refusal becomes the reason why it is not adopted (S2.5, S2.7).
 	Cascade bool
 	// Stood: it is between two zones, or in one that is gone (S2.7). Held: it held its base name there.
 	Stood, Held bool
@@ -64,7 +64,7 @@ type RecordAsk struct {
 	Work string
 	// WorkBy is the namespace that caused that cascade.
 	WorkBy string
-	// Uncounted: what goes is not removed by a write in the namespace: that is being deleted, or an
+	// Uncounted says that what goes is not removed by a write in the namespace: that is being deleted, or an
 	// upgrade is carried out (S7.5).
 	Uncounted bool
 	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).
@@ -90,12 +90,12 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 type recordDecision struct {
 	reading
 	ask RecordAsk
-	// standsBelow: what it was refused for stands strictly below its name.
+	// standsBelow says that what it was refused for stands strictly below its name.
 	standsBelow bool
 	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally
 	// (S4.7), or to a record that held the name in the zone it comes from (S2.7).
 	yielded claim
-	// stood: a cascade brings it from another zone, where it stood at its name until now.
+	// stood says that a cascade brings it from another zone, where it stood at its name until now.
 	stood bool
 }
 
@@ -374,8 +374,8 @@ func stepOf(z, set *Zone) uint64 {
 	return z.N + 1
 }
 
-// advanceZone fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same step,
-// since set, have taken the serial, it is theirs, and the step says what this write adds to them.
+// advanceZone fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same
+// step, since set, have taken the serial, it is theirs, and the step says what this write adds to them.
 func advanceZone(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

@@ -77,9 +77,7 @@ func (d *zoneDecision) oweNewName(plan *Plan, change *ZoneChange, s *zonePlace, 
 	z, old := change.Zone, before.FQDN()
 	var losing string
 	var losingFQDN name.Name
-	if holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
-	}
+	plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	d.keepsCut(change.Holding, holding, old)
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
@@ -87,7 +85,7 @@ func (d *zoneDecision) oweNewName(plan *Plan, change *ZoneChange, s *zonePlace, 
 		recountParent(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	if p := change.Holding.Parent; p != nil && (holding.Parent == nil || holding.Parent.UID != p.UID) {
-		plan.Debts = append(plan.Debts, Debt{Parent: *p, Child: z.Ref, View: s.view, FQDN: s.fqdn})
+		plan.oweCut(p, z.Ref, s.view, s.fqdn)
 	}
 	scans = append(scans,
 		Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
@@ -131,9 +129,7 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
 	}}
-	if holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
-	}
+	plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining, known := d.findAbove(z.View, z.FQDN())
 	if !known {
 		return nil, nil
@@ -158,7 +154,7 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 // give now, or its own again (S6.1).
 func recountParent(plan *Plan, view string, fqdn name.Name, h *Holding) {
 	if h != nil && h.Parent != nil && !h.ExternalCut {
-		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: h.Ref, View: view, FQDN: fqdn})
+		plan.oweCut(h.Parent, h.Ref, view, fqdn)
 	}
 }
 

@@ -40,7 +40,7 @@ func (r *Rule) coversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// knownTo: the zone is one of the namespace's own, or some rule of it is for the
+// knownTo reports whether the zone is one of the namespace's own, or some rule of it is for the
 // namespace. To others a zoneRef to it is answered as if there were none (S2.3):
 // names and views of zones are not to be learnt from refusals (S1.7).
 func (z *Zone) knownTo(namespace string) bool {
@@ -105,7 +105,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !mustName(t, own)
 }
 
-// mustName: only a rule that names the type allows it (S4.3).
+// mustName reports whether only a rule that names the type allows it (S4.3).
 func mustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
@@ -187,12 +187,12 @@ func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }
 
-// namesZone: one that allows it does so by its very name.
+// namesZone reports whether one that allows it does so by its very name.
 func (z *Zone) namesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })
 }
 
-// namesUnderscoreZone: one that allows it names its underscore label literally (S4.7).
+// namesUnderscoreZone reports whether one that allows it names its underscore label literally (S4.7).
 func (z *Zone) namesUnderscoreZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, z.FQDN()) })
 }
@@ -247,7 +247,7 @@ type admitted struct {
 	admission Admission
 	// text of the pattern that lets it in.
 	text string
-	// meant: a rule that allows it names the underscore label or the wildcard literally, so
+	// meant says that a rule that allows it names the underscore label or the wildcard literally, so
 	// that it may speak for names below (S4.7).
 	meant bool
 }

@@ -47,7 +47,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	drop NS PREFIX FROM TO [every=DURATION]                delete those of fill, PREFIX with each number; says where the zone begins or ends to be held
 //	delete record|zone|delegation NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
-//	reset; settle; clock TIME|+DURATION; patience; floor SERIAL jump=N (of a restored store)
+//	reset; settle; clock TIME|+DURATION; overdue; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: what is withdrawn may end
 //	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
@@ -139,8 +139,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		} else if w.now, err = time.Parse(time.RFC3339, text); err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-	case "patience":
-		out = w.patience()
+	case "overdue":
+		out = w.overdue()
 	case "floor":
 		floor := &law.LastSerial{Serial: serial.Serial(number32(t, d, d.CmdArgs[0].Key)), Left: serial.KeptSeconds}
 		var jump string
@@ -461,7 +461,7 @@ func (w *world) aloud(do func()) string {
 	return out.String()
 }
 
-func (w *world) patience() string {
+func (w *world) overdue() string {
 	var out strings.Builder
 	for _, k := range w.holdings() {
 		h := w.facts[k].(*law.Holding)

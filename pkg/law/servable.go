@@ -60,8 +60,8 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 	return &out
 }
 
-// updateNameServers keeps what depends on the zone's name servers where the step touches them: the debt to the parent
-// and the Servable condition. false: facts are needed.
+// updateNameServers keeps what depends on the zone's name servers where the step touches them: the pending cut to the
+// parent and the Servable condition. false: facts are needed.
 func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
 	z := x.zone
 	apexNS, address := false, false
@@ -76,9 +76,7 @@ func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
 	if !apexNS && !address {
 		return true
 	}
-	if change.Holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
-	}
+	plan.oweCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
 	c, known := judgeServable(&x.reading, z, change.Holding, x.owners)
 	change.Servable = c
 	return known

@@ -53,7 +53,7 @@ func (w *world) arrive(work *law.Work) {
 	}
 	w.apply(o, false, out.Plan, nil)
 	r.placed, r.waits = *out.Plan.Record, out.Plan.Orphan
-	w.payDebts()
+	w.countPendingCuts()
 }
 
 // follow renames a zone along with the one it follows.
@@ -70,7 +70,7 @@ func (w *world) follow(work *law.Work, place law.Place) {
 		bug("a zone that follows is refused: %v", out.Refusal)
 	}
 	w.apply(o, true, out.Plan, work)
-	w.payDebts()
+	w.countPendingCuts()
 }
 
 func (w *world) carryOut(work *law.Work) {
@@ -132,7 +132,7 @@ func (w *world) run(d time.Duration) {
 			z.waits = out.Plan.Orphan
 		}
 		w.apply(o, true, out.Plan, nil)
-		w.payDebts()
+		w.countPendingCuts()
 	}
 }
 
@@ -257,7 +257,7 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 		}
 		w.apply(c.object, false, plan, work)
 		r.placed, r.waits = *plan.Record, plan.Orphan
-		w.payDebts()
+		w.countPendingCuts()
 		if plan.Record.Reason != law.ReasonMoving {
 			return
 		}
@@ -272,7 +272,7 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 	out := w.decideAnew(z)
 	z.waits = out.Plan.Orphan
 	w.apply(c.object, true, out.Plan, work)
-	w.payDebts()
+	w.countPendingCuts()
 }
 
 // decideAnew decides a pending zone, nobody asking.
@@ -303,7 +303,7 @@ func (w *world) reparent(scan law.Scan) {
 		}
 		out := w.decideParent(z)
 		w.apply(o, true, out.Plan, nil)
-		w.payDebts()
+		w.countPendingCuts()
 	}
 }
 
@@ -318,11 +318,11 @@ func (w *world) decideParent(z *zoneObject) law.Outcome {
 	})
 }
 
-// payDebts counts what children changed in their parents.
-func (w *world) payDebts() {
-	for len(w.debts) > 0 {
-		d := w.debts[0]
-		w.debts = w.debts[1:]
+// countPendingCuts counts what children changed in their parents.
+func (w *world) countPendingCuts() {
+	for len(w.pendingCuts) > 0 {
+		d := w.pendingCuts[0]
+		w.pendingCuts = w.pendingCuts[1:]
 		o := object{d.Parent.Namespace, d.Parent.Name}
 		p := w.zones[o]
 		if p == nil || p.zone.UID != d.Parent.UID || p.zone.Pending {
@@ -349,7 +349,7 @@ func (w *world) payDebts() {
 }
 
 // gaining is the cascade that brings the parent's records to the child (S7.2).
-func (w *world) gaining(d law.Debt) *law.Work {
+func (w *world) gaining(d law.PendingCut) *law.Work {
 	h := w.zoneOf(d.View, d.FQDN)
 	if h == nil || h.UID != d.Child.UID {
 		return nil
@@ -374,7 +374,7 @@ func (w *world) standing(zone law.Ref) *law.Holding {
 	return nil
 }
 
-// counts: parent counts the child.
+// counts reports whether parent counts the child.
 func (w *world) counts(parent *law.Zone, child law.Ref) bool {
 	h := w.standing(child)
 	return h != nil && h.CountedBy(parent)

@@ -479,7 +479,7 @@ func (w *world) checkHolds(report func(string, ...any)) {
 	}
 }
 
-// follows: a cascade is about to rename the zone with this uid, and its parent
+// follows reports whether a cascade is about to rename the zone with this uid, and its parent
 // keeps what it counts until then (S6.8).
 func (w *world) follows(uid string) bool {
 	for _, k := range w.holdings() {
@@ -540,7 +540,7 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 func (w *world) checkSettled() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if len(w.outbox)+len(w.debts) > 0 {
+	if len(w.outbox)+len(w.pendingCuts) > 0 {
 		return []string{"something is owed still"}
 	}
 	for o, r := range w.records {

@@ -61,7 +61,7 @@ func (w *Waiting) For(s *Scan) bool {
 // marks are the keys at which a record that lost leaves a mark.
 type marks struct {
 	keys []Key
-	// below: it waits for a name below the owner to lose its holder.
+	// below says that it waits for a name below the owner to lose its holder.
 	below bool
 	// cut is the name of the cut that it lies below, whose NS records are in its way; zero: none are.
 	cut name.Rel

@@ -38,11 +38,12 @@ func DecideThrough(seen *Seen, place Place, id string) Outcome {
 	return Outcome{Plan: plan}
 }
 
-// Patience of a zone with its cascades, in seconds (S7.2).
+// A zone waits so many seconds for its cascades, of other namespaces or of its own, before it is delivered as it is.
+// For the waiver after that other namespaces do not unsettle it again (S7.2).
 const (
-	patienceForeign = 60
-	patienceOwn     = 600
-	waiver          = 3600
+	timeoutForeign = 60
+	timeoutOwn     = 600
+	waiver         = 3600
 )
 
 // isWaived reports whether the cascades of other namespaces do not unsettle the zone at
@@ -56,15 +57,15 @@ func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
 	}
-	patience := int64(patienceForeign)
+	timeout := int64(timeoutForeign)
 	switch {
 	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
-		patience = patienceOwn
+		timeout = timeoutOwn
 	case h.isWaived(now):
-		patience = 0
+		timeout = 0
 	}
 	since := now - h.Unsettled
-	return since >= patience || -since > patience // the latter by a clock that was ahead
+	return since >= timeout || -since > timeout // the latter by a clock that was ahead
 }
 
 // DecideOverdue lets a zone be delivered although cascades stand against it.

@@ -30,7 +30,7 @@ type world struct {
 	delegations map[object]*delegationObject
 	waiting     map[waitKey]bool
 	outbox      []*law.Work
-	debts       []law.Debt
+	pendingCuts []law.PendingCut
 	holds       map[string]*hold              // of the zones that are held, by uid
 	views       map[string]*zoneview.Snapshot // by zone uid, from the journal alone
 	journal     map[string][]content.Step
@@ -338,9 +338,9 @@ func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work)
 			w.outbox = append(w.outbox, &work)
 		}
 	}
-	for _, d := range plan.Debts {
-		if !slices.Contains(w.debts, d) {
-			w.debts = append(w.debts, d)
+	for _, d := range plan.PendingCuts {
+		if !slices.Contains(w.pendingCuts, d) {
+			w.pendingCuts = append(w.pendingCuts, d)
 		}
 	}
 	if plan.Zone != nil {
@@ -479,7 +479,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	if out.Plan.Move != nil && !w.halfway {
 		w.checkArrival(out.Plan)
 	}
-	w.payDebts()
+	w.countPendingCuts()
 	return out.Plan, nil
 }
 
@@ -503,7 +503,7 @@ func (w *world) deleteRecord(o object) *law.Plan {
 	}
 	w.apply(o, false, out.Plan, nil)
 	delete(w.records, o)
-	w.payDebts()
+	w.countPendingCuts()
 	return out.Plan
 }
 
@@ -531,7 +531,7 @@ func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refu
 	}
 	was.spec, was.waits = spec, out.Plan.Orphan
 	w.apply(o, true, out.Plan, nil)
-	w.payDebts()
+	w.countPendingCuts()
 	return out.Plan, nil
 }
 
@@ -545,7 +545,7 @@ func (w *world) deleteZone(o object) *law.Plan {
 	}
 	w.apply(o, true, out.Plan, nil)
 	delete(w.zones, o)
-	w.payDebts()
+	w.countPendingCuts()
 	return out.Plan
 }
 

@@ -48,14 +48,14 @@ type ZoneAsk struct {
 	Waits *Waiting
 	// After is what the zone shall be; nil when it goes.
 	After *ZoneSpec
-	// SameName: domainName, view and zoneRef are as they were, so a zone that stands
+	// SameName says that domainName, view and zoneRef are as they were, so a zone that stands
 	// keeps its place, whatever became of the zone it refers to (S3.2).
 	SameName bool
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
 	// Behind: a secondary is ahead of the zone (S6.6); nil: nobody says so.
 	Behind *Behind
-	// Cascade: nobody asks; a refusal becomes the reason why it stays pending.
+	// Cascade says that no client asks, so a refusal becomes the reason why it stays pending.
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -208,8 +208,8 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 	return s, nil
 }
 
-// resolveName finds the name and the view of the zone. target is the zone of its zoneRef; without one that its namespace
-// knows it is pending. known false: facts are needed.
+// resolveName finds the name and the view of the zone. target is the zone of its zoneRef; without one that its
+// namespace knows it is pending. known false: facts are needed.
 func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refusal *Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
@@ -261,7 +261,7 @@ func (d *zoneDecision) resolveName(s *zonePlace) (target *Zone, known bool, refu
 	return z, true, nil
 }
 
-// belongsTo: the zone that is decided stands, and follows z or is its child. It stays so
+// belongsTo reports whether the zone that is decided stands, and follows z or is its child. It stays so
 // when z delegates nothing to its namespace any more (S3.4), and goes along when z is
 // renamed (S6.8). known false: facts are needed.
 func (d *zoneDecision) belongsTo(z *Zone) (below, known bool) {
@@ -496,7 +496,7 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
-		plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: spec.Ref, View: s.view, FQDN: s.fqdn})
+		plan.oweCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
 		recountParent(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
@@ -654,9 +654,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		if r := d.advanceHeader(change, z, &header); r != nil {
 			return nil, r
 		}
-		if h.Parent != nil {
-			plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
-		}
+		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	case raised: // S6.6
 		if r := advanceZone(change, z, nil, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r

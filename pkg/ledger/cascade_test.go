@@ -226,7 +226,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 
 // A child's name servers change under load from two servers; in the end its
 // parent counts what the child has, once.
-func TestDebt_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
+func TestPendingCut_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}

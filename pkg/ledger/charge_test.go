@@ -100,7 +100,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 			return err
 		}
 	}
-	for name, err := range companyIn(t, batch, g, "fat", writes) {
+	for name, err := range writeTogetherIn(t, batch, g, "fat", writes) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -259,7 +259,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 				}
 			}
 			if waiting > 0 {
-				for _, err := range companyIn(t, s, g, "z", writes) {
+				for _, err := range writeTogetherIn(t, s, g, "z", writes) {
 					store.Must(0, err)
 				}
 			} else {

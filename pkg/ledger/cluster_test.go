@@ -79,7 +79,7 @@ func TestTakeReapingTurn_isOneForAllReplicas_S8_3(t *testing.T) {
 	now := func(c *ledger.Config) { c.Now = func() time.Time { return time.Unix(clock.Load(), 0) } }
 	replicas := []*store.Server{st.Server(now), st.Server(now), st.Server(now)}
 	pace := 30 * time.Minute
-	turns := func() (n int) {
+	reapings := func() (n int) {
 		var group sync.WaitGroup
 		var taken atomic.Int64
 		for _, r := range replicas {
@@ -95,26 +95,26 @@ func TestTakeReapingTurn_isOneForAllReplicas_S8_3(t *testing.T) {
 		group.Wait()
 		return int(taken.Load())
 	}
-	if n := turns(); n != 1 {
-		t.Fatalf("%d turns at first", n)
+	if n := reapings(); n != 1 {
+		t.Fatalf("%d reapings at first", n)
 	}
 	taken := 0
 	for range 2 * 60 { // two hours, asked every minute
 		clock.Add(60)
-		taken += turns()
+		taken += reapings()
 	}
 	if taken != 4 {
-		t.Errorf("%d turns in two hours at one each 30 minutes", taken)
+		t.Errorf("%d reapings in two hours at one each 30 minutes", taken)
 	}
 	// A replica whose clock was a year ahead took a turn, then its clock is right again.
 	clock.Add(365 * 24 * 3600)
-	turns()
+	reapings()
 	clock.Add(-365 * 24 * 3600)
-	if n := turns(); n != 0 {
-		t.Errorf("%d turns right after one", n)
+	if n := reapings(); n != 0 {
+		t.Errorf("%d reapings right after one", n)
 	}
 	clock.Add(int64(pace / time.Second))
-	if n := turns(); n != 1 {
-		t.Errorf("%d turns one pace later", n)
+	if n := reapings(); n != 1 {
+		t.Errorf("%d reapings one pace later", n)
 	}
 }

@@ -478,7 +478,7 @@ func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 		t.Errorf("org. has %d entries, and had %d, one of them example.org.'s NS, which is gone", n, entries)
 	}
 	if left := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room("debts"), clientv3.WithPrefix())); len(left.Kvs) > 0 {
-		t.Errorf("%d debts are left", len(left.Kvs))
+		t.Errorf("%d pending cuts are left", len(left.Kvs))
 	}
 	st.MustBeClean()
 }

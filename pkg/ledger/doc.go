@@ -65,7 +65,7 @@
 //	lock               guards                                                                          while etcd is asked
 //	queue.sem          a zone: one batch of this process at a time, so that two do not fail each       held
 //	(commit)           other's compares. Of several zones they are taken in the order of the keys;
-//	                   the key of a debt has one too, which its payers take first
+//	                   the key of a pending cut has one too, which its payers take first
 //	request.deciding   the object of a write's caller, while the write is decided                      held
 //	(commit)
 //	Memory.Mu          names, heads of zones and their facts; queues, and items of the outbox that     not held
@@ -102,8 +102,8 @@
 // transaction changes Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the
 // revision of its last write is a function of the store at that revision: its records. (I3) Serial and hash change in
 // the transaction that changes the definition, once for each. (I4) What a write owes elsewhere is an outbox item or a
-// debt in the same transaction, consumed in the transaction that pays it. (I5) A decision holds at the revision it
-// commits: everything it read is compared.
+// pending cut in the same transaction, consumed in the transaction that pays it. (I5) A decision holds at the
+// revision it commits: everything it read is compared.
 //
 // I5 rests on one rule: every key that belongs to a zone changes only together with the zone's object. So a fact once
 // read stays true while the zone stands at its revision, and one compare covers all of them. Names of zones are

@@ -150,7 +150,7 @@ func TestEncryption_nothingOfATenantIsInEtcd(t *testing.T) {
 	}
 }
 
-// isSealed: the config key has keys, and says of the format what it says without.
+// isSealed reports whether the config key has keys, and says of the format what it says without.
 func isSealed(t *testing.T, st *store.Store) bool {
 	t.Helper()
 	var config struct {

@@ -22,7 +22,7 @@ import (
 // or both ("all"): the controls of the race tests.
 func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuards = kind } }
 
-// SlowCommit is from what duration of a commit on a batch waits for company. Always, it does; never, it does not.
+// SlowCommit is from what duration of a commit on a batch waits for more writes. Always, it does; never, it does not.
 func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slowCommit = d } }
 
 // SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.

@@ -125,7 +125,7 @@ func (endsError) Unwrap() error { return ErrFormat }
 //     olderEnd to do so.
 //   - A new field of an internal value needs a migration too, if only for its number: an
 //     older program that rewrites the value keeps what it does not know (layout/unknown.go), but
-//     not in values that each write makes anew (what waits, debts, the sets of a cut, the
+//     not in values that each write makes anew (what waits, pending cuts, the sets of a cut, the
 //     journal), nor in the rules of rules/, and never in a Zone, Record or Delegation: those
 //     are protobuf, of which the generated code drops what it does not know. There
 //     OldersMayWrite is false.

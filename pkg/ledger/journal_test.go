@@ -103,7 +103,7 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 					return err
 				}
 			}
-			for name, err := range company(t, s, g, writes) {
+			for name, err := range writeTogether(t, s, g, writes) {
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -265,7 +265,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 					return err
 				}
 			}
-			for name, err := range company(t, s, g, writes) {
+			for name, err := range writeTogether(t, s, g, writes) {
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -22,7 +22,7 @@ import (
 
 // countGlue has parents count those children anew that they counted with a name server
 // at or below the cut without an address, which they list no longer (S6.1). It owes the
-// debt that a change of the child's name servers would, and that is paid as any other.
+// pending cut that a change of the child's name servers would, and that is paid as any other.
 func countGlue(ctx context.Context, m *migrating) error {
 	zones := map[string]law.Place{}
 	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
@@ -45,12 +45,12 @@ func countGlue(ctx context.Context, m *migrating) error {
 			return nil
 		}
 		key := m.mem.Layout.PendingCut(parent.UID, child.UID)
-		_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(law.Debt{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
+		_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(law.PendingCut{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
 		return err
 	})
 }
 
-// lacksGlue: a name server of the cut is at or below the child's name and has no address there.
+// lacksGlue reports whether a name server of the cut is at or below the child's name and has no address there.
 func lacksGlue(cut *law.CountedCut, parent, child name.Name) bool {
 	return slices.ContainsFunc(cut.Sets, func(s content.RRset) bool {
 		return s.Type == rdata.NS && slices.ContainsFunc(s.Data, func(host string) bool {

@@ -34,7 +34,7 @@ const (
 	migrationOctets = commit.MaxBatchOctets
 )
 
-// errLockLost: the lock went to another server, which goes on.
+// errLockLost says that the lock went to another server, which goes on.
 var errLockLost = errors.New("another server carries the migration out")
 
 // migrating is what a migration works with.

@@ -82,14 +82,14 @@ func TestCascade_getsPastFatRecords_S2_5(t *testing.T) {
 	}
 }
 
-// company has writes of one zone go together: they wait while one that went alone is held.
-func company(t *testing.T, s *store.Server, g *gate, writes map[string]func() error) map[string]error {
+// writeTogether has writes of one zone go together: they wait while one that went alone is held.
+func writeTogether(t *testing.T, s *store.Server, g *gate, writes map[string]func() error) map[string]error {
 	t.Helper()
-	return companyIn(t, s, g, "example", writes)
+	return writeTogetherIn(t, s, g, "example", writes)
 }
 
-// companyIn is company in that zone of namespace infra.
-func companyIn(t *testing.T, s *store.Server, g *gate, zone string, writes map[string]func() error) map[string]error {
+// writeTogetherIn is writeTogether in that zone of namespace infra.
+func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes map[string]func() error) map[string]error {
 	t.Helper()
 	g.set("before-commit")
 	held := make(chan error, 1)
@@ -117,7 +117,7 @@ func companyIn(t *testing.T, s *store.Server, g *gate, zone string, writes map[s
 }
 
 // Nobody's write fails because others write fat records into the same zone at the same time.
-func TestBatch_fatCompanyFailsNobody(t *testing.T) {
+func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
 	s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
@@ -155,7 +155,7 @@ func TestBatch_fatCompanyFailsNobody(t *testing.T) {
 		}},
 		{"deleted", func(name string, _ int) error { return s.DeleteRecord(ctx, "team-b", name) }},
 	} {
-		for name, err := range company(t, s, g, victims(x.what, each(x.do))) {
+		for name, err := range writeTogether(t, s, g, victims(x.what, each(x.do))) {
 			if err != nil {
 				t.Errorf("fat records are %s: %s: %v", x.what, name, err)
 			}
@@ -195,7 +195,7 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 		return err
 	}
 	writes["too-long"] = func() error { return create("too-long") }
-	errs := company(t, s, g, writes)
+	errs := writeTogether(t, s, g, writes)
 	errs["too-long, alone"] = create("too-long")
 	for name, err := range errs {
 		long := strings.HasPrefix(name, "too-long")

@@ -78,7 +78,7 @@ type mixture struct {
 	acked   []atomic.Int64 // by zone
 	added   []atomic.Int64 // increments by zone
 	errors  atomic.Int64
-	// tolerate: writes may fail, as without guards they do.
+	// tolerate says that writes may fail, as without guards they do.
 	tolerate bool
 }
 
@@ -190,7 +190,7 @@ func (m *mixture) present() (zones []*v1alpha1.Zone) {
 	return zones
 }
 
-// gathers has every other server wait for company, whatever the disk.
+// gathers has every other server wait for a batch to fill, whatever the disk.
 func gathers(server int) func(*ledger.Config) {
 	if server%2 == 1 {
 		return ledger.SlowCommit(-1)

@@ -36,7 +36,7 @@ type recordWrite struct {
 	l             *Ledger
 	before, after *v1alpha1.Record
 	committed     *v1alpha1.Record
-	// reached: the store wrote what the last update gave it; else that changed nothing.
+	// reached says that the store wrote what the last update gave it; else that changed nothing.
 	reached bool
 }
 
@@ -170,10 +170,10 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings)
-	if tx.Plan.Move != nil { // before the debts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
+	if tx.Plan.Move != nil { // before the pending cuts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
 		out, placed = l.box.ArriveNow(ctx, tx.Plan.Move, out, placed)
 	}
-	l.box.PayNow(ctx, tx.Plan.Debts)
+	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
 		w.commitAs(placed, out.Rev)
 	}

@@ -33,7 +33,7 @@ func removed(t *testing.T, s *store.Server, object, domain string, expire int32)
 	return serial.Serial(last)
 }
 
-// remembers: the last serial of a name is in the store.
+// remembers reports whether the last serial of a name is in the store.
 func remembers(t *testing.T, st *store.Store, domain string) bool {
 	t.Helper()
 	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse(domain)})

@@ -47,13 +47,13 @@ type Set struct {
 	came, creates, unchanged map[int]bool
 	// grows is by how much each write makes its object larger.
 	grows map[int]int64
-	// refused: a write that left was refused, so nothing is committed.
+	// refused says that a write that left was refused, so nothing is committed.
 	refused bool
 	// failure is what is wrong with all of it.
 	failure error
 	// over is why nothing is committed any more; nil while that is open.
 	over error
-	// deciding: the writes that wait are being decided, and will be answered by that.
+	// deciding says that the writes that wait are being decided, and will be answered by that.
 	deciding bool
 	// zone and serial are those of the commit.
 	zone   *v1alpha1.AdoptingZone

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// refusedOrMet: the answer is one of a write that is refused, or that has met another's.
+// refusedOrMet reports whether the answer is one of a write that is refused, or that has met another's.
 func refusedOrMet(err error) bool {
 	return storage.IsNotFound(err) || storage.IsExist(err) || storage.IsConflict(err) || storage.IsInvalidObj(err) || apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) ||
 		apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsTooManyRequests(err) || apierrors.ReasonForError(err) == v1alpha1.StatusReasonChangeSetEnded

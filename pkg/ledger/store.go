@@ -211,7 +211,7 @@ func (s *store) warnReadable(ctx context.Context, keys sealed.Keys, encrypts boo
 	}
 }
 
-// errLease: expiry would take an object away behind the ledger's back.
+// errLease says that expiry would take an object away behind the ledger's back.
 var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")
 
 // ErrFormat is returned by Open and FollowFormat when the store was written by a newer kubizone.

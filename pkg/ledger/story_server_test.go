@@ -104,7 +104,7 @@ func (g *stopper) hold(point string) {
 	g.point, g.open, g.stays, g.here = point, make(chan struct{}), 0, 0
 }
 
-// takes: something has come to the point since it was asked last.
+// takes reports whether something has come to the point since it was asked last.
 func (g *stopper) takes() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,7 +113,7 @@ func (g *stopper) takes() bool {
 	return came
 }
 
-// holds: something stays at the point, so that what waits behind it does.
+// holds reports whether something stays at the point, so that what waits behind it does.
 func (g *stopper) holds() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

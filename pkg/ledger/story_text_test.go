@@ -320,7 +320,7 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 			return err
 		})
 		stored(keys.Room("debts"), func(_ string, value []byte) error {
-			var cut law.Debt
+			var cut law.PendingCut
 			err := layout.Decode(value, &cut)
 			say("%s/%s counts its child %s/%s", cut.Parent.Namespace, cut.Parent.Name, cut.Child.Namespace, cut.Child.Name)
 			return err

@@ -130,7 +130,7 @@ func lost(t *testing.T, at string, old, is any) {
 	}
 }
 
-// same: one element of a list at two moments.
+// same reports whether one element of a list at two moments.
 func same(x, y any) bool {
 	a, ok := x.(map[string]any)
 	b, ok2 := y.(map[string]any)

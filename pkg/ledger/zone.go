@@ -177,7 +177,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out.Rev) // the head keeps placed, and the caller may change what it gets
 	}
-	l.box.PayNow(ctx, tx.Plan.Debts)
+	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	return out, nil
 }
 

@@ -19,11 +19,11 @@ const (
 // never modified and may be used from several goroutines.
 type Pattern struct {
 	text string
-	// absolute: labels are counted from the root, else from the zone's fqdn.
+	// absolute says that labels are counted from the root, else from the zone's fqdn.
 	absolute bool
-	// many: a leading "*" stands before labels and takes one or more.
+	// many says that a leading "*" stands before labels and takes one or more.
 	many bool
-	// star: there is a "*" somewhere, so the apex is out of reach (S4.4).
+	// star says that there is a "*" somewhere, so the apex is out of reach (S4.4).
 	star bool
 	// labels from left to right, without the leading "*" that many stands for.
 	labels []label

@@ -28,7 +28,7 @@ import (
 //
 //	If    every fact that a decision used is as it was, and each object is at its expected revision
 //	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write, under which
-//	      keys objects wait, the outbox items, the debts
+//	      keys objects wait, the outbox items, the pending cuts
 //
 // When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose
 // object has changed is answered. When etcd takes no request so large, the next batch is smaller, and a write alone
@@ -87,7 +87,7 @@ type member struct {
 	at      int64 // the version that its object has, once it is written
 }
 
-// writesObject: what was decided is more than what stands already.
+// writesObject reports whether what was decided is more than what stands already.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 // carryOut has requests decided and committed under the caller's locks of zones, in order, as many at a time as go
@@ -207,8 +207,8 @@ const (
 	boundary                // it begins the next batch
 )
 
-// decideRequest decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that
-// memory does not have.
+// decideRequest decides one request on what the others left. looking: it is not taken in. reading: it reads the facts
+// that memory does not have.
 func (b *batch) decideRequest(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -448,7 +448,7 @@ func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 			b.Puts.Set(b.com.mem.Layout.Outbox(owed.ID), owed)
 		}
 	}
-	for _, d := range p.Debts {
+	for _, d := range p.PendingCuts {
 		b.Puts.Set(b.com.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
 	if p.Zone != nil {
@@ -497,9 +497,10 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 	b.change, b.Zone, b.object = &c, c.Zone, object
 }
 
-// touchWork has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first,
-// so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone
-// compares the item in any case: its mark may have been taken off, and the item be gone, since the item was read.
+// touchWork has the item of a cascade name each zone that the cascade changes, in the transaction that changes it
+// first, so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the
+// zone compares the item in any case: its mark may have been taken off, and the item be gone, since the item was
+// read.
 func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
 		return
@@ -600,7 +601,8 @@ func replyAll(requests []*request, a Answer) {
 	}
 }
 
-// buildTransaction makes the operations of the transaction. journal is the octets of the step that it writes. The objects stand first, in order.
+// buildTransaction makes the operations of the transaction. journal is the octets of the step that it writes. The
+// objects stand first, in order.
 func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journal int, err error) {
 	com := b.com
 	then = make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
@@ -722,8 +724,8 @@ func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Dura
 	}
 }
 
-// answerOvertaken answers those requests that were begun on an object as it stood before the batch wrote it, and returns the
-// others.
+// answerOvertaken answers those requests that were begun on an object as it stood before the batch wrote it, and
+// returns the others.
 func (b *batch) answerOvertaken(waiting []*request) []*request {
 	return slices.DeleteFunc(waiting, func(r *request) bool {
 		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
@@ -814,8 +816,9 @@ func (b *batch) readCompared() []clientv3.Op {
 	return ops
 }
 
-// resolveConflicts takes in what stands where a compare failed, and returns the requests to be decided again. A write whose object has changed is told so; the others are decided anew. Where a
-// zone has moved whose lock they do not have, those that looked at it take that first.
+// resolveConflicts takes in what stands where a compare failed, and returns the requests to be decided again. A write
+// whose object has changed is told so; the others are decided anew. Where a zone has moved whose lock they do not
+// have, those that looked at it take that first.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -938,8 +941,8 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 }
 
-// payerOf returns the payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of
-// its object, or the one that caused its cascade.
+// payerOf returns the payer of a write that waited in the queue of its zone, where no context of its caller goes
+// along: the namespace of its object, or the one that caused its cascade.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Item != nil {
 		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
@@ -955,8 +958,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// paidContext is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
-// of them write together. Refusals pay where nothing is written.
+// paidContext is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what
+// all of them write together. Refusals pay where nothing is written.
 func (b *batch) paidContext(ctx context.Context) context.Context {
 	if len(b.members) == 1 {
 		return b.members[0].w.paidIn(ctx)

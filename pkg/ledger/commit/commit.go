@@ -70,7 +70,7 @@ type Write struct {
 	Item *Item
 	// Hint is the zone key it will probably change.
 	Hint string
-	// Keep: the locks stay with the write after a lost race on its own object, so
+	// Keep says that the locks stay with the write after a lost race on its own object, so
 	// that the caller's next try cannot lose to this process again.
 	Keep bool
 
@@ -132,8 +132,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	}
 }
 
-// submitWrite has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a
-// Record, or concerns no zone that is known.
+// submitWrite has a write go with others that wait at its zone, or by itself where it has its locks, changes more
+// than a Record, or concerns no zone that is known.
 func (com *Committer) submitWrite(ctx context.Context, w *Write) Answer {
 	r := newRequest(w)
 	if w.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
@@ -152,8 +152,8 @@ func (com *Committer) submitWrite(ctx context.Context, w *Write) Answer {
 	return com.awaitAnswer(ctx, h, r)
 }
 
-// goesAlone reports whether the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the
-// zone as it stands.
+// goesAlone reports whether the write is a batch by itself. A zone's own object, and what is written of it for
+// others, is decided on the zone as it stands.
 func (w *Write) goesAlone() bool { return w.Resource != "records" || w.Keep }
 
 // presentState is the outcome of a write whose object has changed since it was read: the present one.
@@ -177,8 +177,8 @@ func (com *Committer) Late(w *Write, err error) error {
 	return err
 }
 
-// missingLocks are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding
-// it writes (a move reserves a place, a removal leaves a mark), since each write of theirs compares that too.
+// missingLocks are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose
+// holding it writes (a move reserves a place, a removal leaves a mark), since each write of theirs compares that too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)

@@ -18,7 +18,7 @@ type Item struct {
 	Mod  int64
 }
 
-// ErrThrough: another server finished the work meanwhile; ErrElsewhere: one carries it out.
+// ErrThrough says that another server finished the work meanwhile; ErrElsewhere: one carries it out.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")

@@ -35,7 +35,7 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 	}
 }
 
-// Where the disk is fast no write waits for others, and a small batch says that there is no company.
+// Where the disk is fast no write waits for others, and a small batch says that there are none to wait for.
 func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	for _, x := range []struct {
 		turn time.Duration

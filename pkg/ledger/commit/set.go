@@ -36,9 +36,9 @@ type Set struct {
 	// was committed.
 	Lost map[*SetWrite]Outcome
 	At   map[*SetWrite]int64
-	// Owed are the debts that it leaves, each once. They are paid without its locks: what changes a child and its
-	// parent takes the parent's first.
-	Owed []law.Debt
+	// Owed are the pending cuts that it leaves, each once. They are paid without its locks: what changes a child and
+	// its parent takes the parent's first.
+	Owed []law.PendingCut
 
 	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try
 	// counts lost races, and strange how often no facts went together with an object that had not changed.
@@ -143,8 +143,8 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden, Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
 
-// decideRound decides all writes once: deletions first, so that what they free can be had, then the others in their order. One that
-// is refused is decided again after the others, while that helps.
+// decideRound decides all writes once: deletions first, so that what they free can be had, then the others in their
+// order. One that is refused is decided again after the others, while that helps.
 func (t *Set) decideRound(ctx context.Context) error {
 	t.Lost, t.At, t.steps, t.missing, t.later = nil, nil, nil, nil, false
 	if err := t.takeZone(ctx); err != nil {
@@ -357,8 +357,8 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	return nil
 }
 
-// answerMoved returns what becomes of a write that no facts go together with: its object has changed since it was read, and it
-// begins again, or the zone has, and all are decided anew. Where neither has, something is damaged.
+// answerMoved returns what becomes of a write that no facts go together with: its object has changed since it was
+// read, and it begins again, or the zone has, and all are decided anew. Where neither has, something is damaged.
 func (t *Set) answerMoved(ctx context.Context, w *SetWrite) error {
 	out, err := t.Committer.presentState(ctx, w.member.w)
 	switch {
@@ -504,7 +504,7 @@ func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 		if w.plan == nil {
 			continue
 		}
-		for _, d := range w.plan.Debts {
+		for _, d := range w.plan.PendingCuts {
 			if !slices.ContainsFunc(t.Owed, d.Same) {
 				t.Owed = append(t.Owed, d)
 			}
@@ -584,7 +584,7 @@ type SetWrite struct {
 	// Put is the object as encoded where it is written and nothing is decided (S2.4); Same: nothing is written.
 	Put  []byte
 	Same bool
-	// Dry: it is decided, and not written.
+	// Dry says that it is decided, and not written.
 	Dry bool
 	// Answered gets one answer.
 	Answered chan SetAnswer

@@ -106,7 +106,7 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return One(r.Responses[0]), r.Header.Revision, nil
 }
 
-// TooLarge: etcd, or the connection to it, takes no request of so many octets, and nothing was done.
+// TooLarge reports whether etcd, or the connection to it, takes no request of so many octets, and nothing was done.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
 }

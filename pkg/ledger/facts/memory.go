@@ -135,7 +135,7 @@ type indexed struct {
 // them changes only together with the zone (I5).
 type Head struct {
 	Key string
-	// Pinned: more than these facts hangs on it, so it stays.
+	// Pinned says that more than these facts hangs on it, so it stays.
 	Pinned bool
 
 	// The rest is guarded by Mu.

@@ -45,7 +45,7 @@ type Session struct {
 	deep []proof
 	// Zones the decision looked at.
 	Zones []ZoneSeen
-	// Guess: a key never met is taken as absent and compared so, which saves the
+	// Guess says that a key never met is taken as absent and compared so, which saves the
 	// round trip of a read where that is likely (a new name).
 	Guess bool
 	// Depth: zones at names of more labels are read and guarded as a range.
@@ -141,14 +141,14 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Zones = append(s.Zones, ZoneSeen{h.Key, h.Mod, h.Object})
 }
 
-// zoneScoped: the key belongs to one zone and changes only with its object.
+// zoneScoped reports whether the key belongs to one zone and changes only with its object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved: facts read at one moment do not go together with the object that is
+// ErrMoved says that facts read at one moment do not go together with the object that is
 // decided about, so that has moved.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved: the zone that a batch is decided on has moved, so all of it is decided anew.
+// ErrOverlayMoved says that the zone that a batch is decided on has moved, so all of it is decided anew.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
 // Decide runs the law until it has what it asks for. ErrMoved: no facts go
@@ -231,7 +231,7 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-// stoodAt: the decision looked at the zone, and at the revision that the head
+// stoodAt reports whether the decision looked at the zone, and at the revision that the head
 // stands at.
 func (s *Session) stoodAt(h *Head) bool {
 	z := s.Zone(h.Key)
@@ -617,7 +617,8 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// isCurrent reports whether the head stands at what was read at revision rev, or at something later. The caller holds Mu.
+// isCurrent reports whether the head stands at what was read at revision rev, or at something later. The caller holds
+// Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
@@ -843,7 +844,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
-// ErrDamaged: what is stored of a record does not decode, or is nothing the law can read.
+// ErrDamaged says that what is stored of a record does not decode, or is nothing the law can read.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
 
 // DecideFromMemory runs the law on what is remembered; an empty outcome: that is not enough.

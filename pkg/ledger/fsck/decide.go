@@ -49,8 +49,8 @@ func (c *check) checkDecisions() error {
 	return nil
 }
 
-// runLaw runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the facts
-// at odds.
+// runLaw runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the
+// facts at odds.
 func (c *check) runLaw(decide func(*law.Seen) law.Outcome, without ...law.Key) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
@@ -141,8 +141,8 @@ func (c *check) checkWaiting(r *record) {
 	}
 }
 
-// wouldAdopt reports whether a record that waits would be adopted if what stands under the keys that a loser marks went.
-// They may have come after it lost, for another reason: then its marks are nowhere, and of no use.
+// wouldAdopt reports whether a record that waits would be adopted if what stands under the keys that a loser marks
+// went. They may have come after it lost, for another reason: then its marks are nowhere, and of no use.
 func (c *check) wouldAdopt(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
 	var keys []law.Key
 	for _, x := range marks {
@@ -249,7 +249,7 @@ func (c *check) isCovered(r *record) bool {
 	})
 }
 
-// leftAlone: cascades took in nothing that is in the namespace, since it terminated,
+// leftAlone reports whether cascades took in nothing that is in the namespace, since it terminated,
 // and a standing work will decide that anew should it not (S2.8).
 func (c *check) leftAlone(namespace string) bool {
 	w := c.works[outbox.LeftID(namespace)]

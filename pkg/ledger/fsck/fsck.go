@@ -70,7 +70,7 @@ type Report struct {
 	Zones, Records, Keys, Steps int
 	// Damage is what no work in progress explains.
 	Damage Findings
-	// Owed is work in progress: outbox items, debts, and what waits for them. A
+	// Owed is work in progress: outbox items, pending cuts, and what waits for them. A
 	// running server takes it away by itself.
 	Owed Findings
 	// Refused are records that an earlier version took in and that are refused now
@@ -142,7 +142,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
-		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readDebts, c.readCuts, c.readRecords, c.readMembers,
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readCuts, c.readRecords, c.readMembers,
 		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals,
 	} {
 		if err := step(); err != nil {

@@ -349,7 +349,7 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkSerials: what a name remembers is not ahead of a zone that stands there (S6.5).
+// checkSerials checks that what a name remembers is not ahead of a zone that stands there (S6.5).
 func (c *check) checkSerials() error {
 	room := c.layout.Room("serials")
 	remembered := map[string]law.LastSerial{}

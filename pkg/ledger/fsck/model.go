@@ -18,29 +18,29 @@ import (
 // model is the store as the objects tell it, with the few internal values that
 // no object determines: works in progress, and how a member was admitted.
 type model struct {
-	zones   map[string]*zone // by uid, pending ones too
-	objects map[law.Ref]*zone
-	names   map[place]*zone // standing zones
-	below   []place         // keys of names, sorted by view and key
-	works   map[string]*law.Work
-	purging map[string]bool // uids of removed zones whose keys a work will take away
-	unread  unread
-	debts   map[edge]bool
-	cuts    map[edge]*law.CountedCut
-	records []*record
-	waiting []waitingDelegation
-	waited  map[string]bool // keys with a waiter mark
+	zones       map[string]*zone // by uid, pending ones too
+	objects     map[law.Ref]*zone
+	names       map[place]*zone // standing zones
+	below       []place         // keys of names, sorted by view and key
+	works       map[string]*law.Work
+	purging     map[string]bool // uids of removed zones whose keys a work will take away
+	unread      unread
+	pendingCuts map[edge]bool
+	cuts        map[edge]*law.CountedCut
+	records     []*record
+	waiting     []waitingDelegation
+	waited      map[string]bool // keys with a waiter mark
 	// releasing are the uids of zones that a work takes records from, since they are refused now; refusedNow
 	// those of the records, and of records that cannot stand together with them.
 	releasing, refusedNow map[string]bool
 	outdated              law.Outdated
-	// unreleased: the store is of a format before that of the migration that owes those works.
+	// unreleased says that the store is of a format before that of the migration that owes those works.
 	unreleased bool
 }
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
-		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, releasing: map[string]bool{}, refusedNow: map[string]bool{}}
+		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, releasing: map[string]bool{}, refusedNow: map[string]bool{}}
 }
 
 // unread are zones that cannot be read. What belongs to one is not called damage, or an operator would mend by taking
@@ -51,7 +51,8 @@ type unread struct {
 	behind map[string]int     // how many keys and records belong to one, by its key
 }
 
-// countUnread counts what belongs to a zone that cannot be read. at has the uid, and the object's name where that is known.
+// countUnread counts what belongs to a zone that cannot be read. at has the uid, and the object's name where that is
+// known.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {

@@ -236,7 +236,7 @@ func (c *check) readOutbox() error {
 	return nil
 }
 
-// checkReserved: each place that is kept in a zone is of a move, which ends it.
+// checkReserved checks that each place that is kept in a zone is of a move, which ends it.
 func (c *check) checkReserved(z *zone) {
 	for _, r := range z.holding.Reserved {
 		w := c.works[r.ID]
@@ -257,18 +257,18 @@ func onlyRetries(w *law.Work) bool {
 	})
 }
 
-func (c *check) readDebts() error {
+func (c *check) readPendingCuts() error {
 	room := c.layout.Room("debts")
 	return c.eachKey(room, func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
-		var d law.Debt
+		var d law.PendingCut
 		if !c.parseValue(key, kv, &d) {
 			return nil
 		}
 		if key != room+d.Parent.UID+"/"+d.Child.UID {
 			c.reportDamage(key, "I4", d.Parent.UID+"/"+d.Child.UID, "the pair that the key names")
 		}
-		c.debts[edge{d.Parent.UID, d.Child.UID}] = true
+		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = true
 		c.reportOwed(key, "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace, d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		return nil
 	})

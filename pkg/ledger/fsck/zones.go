@@ -56,7 +56,7 @@ func (c *check) checkZones() error {
 	return nil
 }
 
-// checkName: the fqdn follows from spec and the zone referred to (S1.5).
+// checkName checks that the fqdn follows from spec and the zone referred to (S1.5).
 func (c *check) checkName(z *zone) {
 	if name.IsAbsolute(z.spec.DomainName) {
 		if n, err := name.Parse(z.spec.DomainName); err != nil || n != z.FQDN() {
@@ -81,7 +81,7 @@ func (z *zone) renamedTo() name.Name {
 	return z.FQDN()
 }
 
-// checkRenames: the marks of a rename agree with each other. A zone that is about
+// checkRenames checks that the marks of a rename agree with each other. A zone that is about
 // to be renamed stands in the work that does it, which renames zones, and no other
 // zone stands where it will be unless that leaves with it.
 func (c *check) checkRenames(z *zone) {
@@ -100,7 +100,7 @@ func (c *check) checkRenames(z *zone) {
 	}
 }
 
-// checkSettled: Settled, settledSerial and the marks of cascades tell one story
+// checkSettled checks that Settled, settledSerial and the marks of cascades tell one story
 // (S7.2). The mark that a removed zone leaves at the one that gains its records
 // is set without that zone's object (I1), so until a step touches it the object
 // may still say settled.
@@ -129,7 +129,7 @@ func (c *check) checkSettled(z *zone) {
 	}
 }
 
-// checkHolding: what names/ says of the zone beside its works.
+// checkHolding checks that what names/ says of the zone beside its works.
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
 	parent := "none"
@@ -256,12 +256,12 @@ func (c *check) checkCuts() error {
 	}
 	for e, w := range want {
 		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
-			c.reportDifference(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
+			c.reportDifference(c.pendingCuts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "%s", encodeText(w))
 		}
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
-			c.reportDifference(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no such zone")
+			c.reportDifference(c.pendingCuts[e] || follows(e), c.cutKey(e), "S6.1", encodeText(have), "nothing: the parent delegates no such zone")
 		}
 	}
 	return nil

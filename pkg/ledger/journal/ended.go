@@ -24,7 +24,7 @@ import (
 // they name every RRset that may stand at a provider. No tenant writes them. The zone is not made anew before they
 // are purged.
 
-// ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
+// ErrDelivered says that the rest of a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
 // Left is what an ended zone had.

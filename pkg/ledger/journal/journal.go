@@ -50,8 +50,8 @@ const (
 	entryOctets = 64
 )
 
-// Unsettled: what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts, and a
-// controller, find that by undoing the steps since.
+// Unsettled reports whether what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts,
+// and a controller, find that by undoing the steps since.
 func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
@@ -62,7 +62,7 @@ func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
 
-// Holds: the zone has Deliveries.
+// Holds reports whether the zone has Deliveries.
 func (jr *Journal) Holds(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
@@ -131,11 +131,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and
-// of all that so many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and
-// returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs
-// no step before the serial that the zone has by then, and the others need fewer as time goes. Nothing is taken where
-// the zone has left its name since rev.
+// trimJournal leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery
+// needs, and of all that so many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of
+// that, and returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were
+// read needs no step before the serial that the zone has by then, and the others need fewer as time goes. Nothing is
+// taken where the zone has left its name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -197,8 +197,8 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// startKey is the key before which this process has left nothing of the journal of a zone that has had its name since the
-// revision named. No step is written there any more.
+// startKey is the key before which this process has left nothing of the journal of a zone that has had its name since
+// the revision named. No step is written there any more.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -356,7 +356,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom returns StepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
+// journalFrom returns StepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that
+// it has.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
@@ -405,5 +406,5 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 	}
 }
 
-// ErrTrimmed: the journal no longer reaches back so far.
+// ErrTrimmed says that the journal no longer reaches back so far.
 var ErrTrimmed = errors.New("the journal no longer reaches back so far")

@@ -19,7 +19,7 @@
 //	listed/<uid>/<name>                   law.Listed            how many Delegations list a name with shared: true (S4.6)
 //	counts/<uid>/<ns>                     law.Count             how many Records a namespace has in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
-//	debts/<uid>/<child uid>               law.Debt              a cut that the parent has to count yet
+//	debts/<uid>/<child uid>               law.PendingCut              a cut that the parent has to count yet
 //	deletions/<uid>/                      law.Deletions         contents of the last ten minutes (S7.5)
 //	deleted/<uid>/<owner>                 law.Deleted           which of their RRsets went
 //	journal/<uid>/<step>                  content.Transaction   what changed, by steps

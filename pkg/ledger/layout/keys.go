@@ -190,7 +190,7 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 }
 
 // Cut is the key of what a parent counts of a child (law.CountedCut), PendingCut that of what it has to count yet
-// (law.Debt), and Outbox that of a work item.
+// (law.PendingCut), and Outbox that of a work item.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }

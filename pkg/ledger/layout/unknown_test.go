@@ -13,7 +13,7 @@ import (
 )
 
 // rewritten are the types of internal values that a server reads and writes again.
-var rewritten = []any{law.Holding{}, law.Owner{}, law.Holders{}, law.Count{}, law.Member{}, law.LastSerial{}, law.Work{}, law.Debt{}, law.CountedCut{}, law.NamespaceRules{}, law.Listed{}, law.Deletions{}, law.Deleted{}}
+var rewritten = []any{law.Holding{}, law.Owner{}, law.Holders{}, law.Count{}, law.Member{}, law.LastSerial{}, law.Work{}, law.PendingCut{}, law.CountedCut{}, law.NamespaceRules{}, law.Listed{}, law.Deletions{}, law.Deleted{}}
 
 // Each of them keeps what it does not know, at every level but that of a Ref, of what is computed anew, and of a
 // Rule: a field more of that is one of Delegations too, which are protobuf and keep none (ledger/migrate.go).

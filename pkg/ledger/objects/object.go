@@ -454,13 +454,13 @@ func parentLabel(namespace, object string) string {
 	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Moving: the record is between two zones.
+// Moving reports whether the record is between two zones.
 func Moving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// SameContent: nothing the zone contains, or the decision rests on, differs.
+// SameContent reports whether nothing the zone contains, or the decision rests on, differs.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false

@@ -308,7 +308,7 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 			return nil, err
 		}
 		if out.OK {
-			box.PayNow(ctx, w.Plan.Debts)
+			box.PayNow(ctx, w.Plan.PendingCuts)
 			return w.Plan, nil
 		}
 	}
@@ -350,7 +350,7 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 			return err
 		}
 		if out.OK {
-			box.PayNow(ctx, tx.Plan.Debts)
+			box.PayNow(ctx, tx.Plan.PendingCuts)
 			return nil
 		}
 	}
@@ -429,7 +429,7 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 			if tx.Plan.Zone != nil {
 				*h = *tx.Plan.Zone.Holding
 			}
-			box.PayNow(ctx, tx.Plan.Debts)
+			box.PayNow(ctx, tx.Plan.PendingCuts)
 			return nil
 		}
 	}
@@ -522,8 +522,8 @@ func (box *Outbox) sweepOverdue(ctx context.Context) {
 	}
 }
 
-// behindOf is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
-// which the door lets through for that alone.
+// behindOf is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's
+// own, which the door lets through for that alone.
 func behindOf(before, after *v1alpha1.Zone) *law.Behind {
 	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -25,8 +25,8 @@ import (
 
 // PayNow counts what a write made a parent owe before the write is answered, so
 // that who changed a child's name servers sees the parent changed. What cannot
-// be paid now stays a debt, and the sweeper pays it (I4).
-func (box *Outbox) PayNow(ctx context.Context, cuts []law.Debt) {
+// be paid now stays a pending cut, and the sweeper pays it (I4).
+func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := box.payCut(ctx, d); err != nil {
 			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
@@ -34,12 +34,12 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.Debt) {
 	}
 }
 
-// payCut counts one child's NS and glue in its parent and consumes the debt, in one
-// transaction of the parent. The debt's own revision guards what was read of the
+// payCut counts one child's NS and glue in its parent and consumes the pending cut, in one
+// transaction of the parent. The pending cut's own revision guards what was read of the
 // child: whatever changes there later owes again.
-func (box *Outbox) payCut(ctx context.Context, d law.Debt) error {
+func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) error {
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Payers of one debt queue here before they count: who waited finds it paid,
+	// Payers of one pending cut queue here before they count: who waited finds it paid,
 	// where all of them would count, and all but one in vain.
 	unlock, err := box.com.Lock(ctx, cutKey)
 	if err != nil {
@@ -92,7 +92,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.Debt) error {
 				if moved {
 					return nil, nil, commit.ErrThrough // it is counted anew, under the name that the parent has now
 				}
-				if slices.ContainsFunc(plan.Debts, d.Same) {
+				if slices.ContainsFunc(plan.PendingCuts, d.Same) {
 					return nil, nil, nil // it stays, for the next step
 				}
 				op := clientv3.OpDelete(cutKey)
@@ -109,22 +109,22 @@ func (box *Outbox) payCut(ctx context.Context, d law.Debt) error {
 		if !out.OK {
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(w.Plan.Debts), d.Same)
+		left := slices.DeleteFunc(slices.Clone(w.Plan.PendingCuts), d.Same)
 		box.PayNow(ctx, left) // of a parent that is no longer held, since the child has put something back
-		if len(left) == len(w.Plan.Debts) {
+		if len(left) == len(w.Plan.PendingCuts) {
 			return nil
 		}
 	}
 }
 
-// parentStands reports whether the parent of a debt is what it was when it was owed.
-func parentStands(parent *law.Zone, d law.Debt) bool {
+// parentStands reports whether the parent of a pending cut is what it was when it was owed.
+func parentStands(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the standing cascade that brings records of the debt's parent to
+// findGaining returns the standing cascade that brings records of the pending cut's parent to
 // its child, nil when there is none.
-func (box *Outbox) findGaining(ctx context.Context, d law.Debt) (*standing, error) {
+func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*standing, error) {
 	var id string
 	if h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN)); h != nil && h.UID == d.Child.UID {
 		for _, w := range h.Works {
@@ -147,8 +147,9 @@ func (box *Outbox) findGaining(ctx context.Context, d law.Debt) (*standing, erro
 	return s, nil
 }
 
-// countCut looks up what the child of a debt has that its parent is to count, and returns the parent for which it is,
-// nil where that does not stand. The debt guards what is read of the child: whatever changes of it owes again.
+// countCut looks up what the child of a pending cut has that its parent is to count, and returns the parent for which
+// it is, nil where that does not stand. The pending cut guards what is read of the child: whatever changes of it owes
+// again.
 func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
 	parent, err := box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
@@ -275,9 +276,9 @@ func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[stri
 			now[string(kv.Key)] = kv.ModRevision // young: its writer is about to pay
 			continue
 		}
-		var d law.Debt
+		var d law.PendingCut
 		if err := layout.Decode(kv.Value, &d); err != nil {
-			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
+			klog.FromContext(ctx).Error(err, "a pending cut does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
 		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // whose writer would have

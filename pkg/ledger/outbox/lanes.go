@@ -34,7 +34,7 @@ type lanes struct {
 	busy map[string]bool
 	wide int             // places that are taken
 	wait []chan struct{} // each closed when it has a place
-	// missed: a work was due whose lane was busy.
+	// missed says that a work was due whose lane was busy.
 	missed bool
 }
 

@@ -116,7 +116,7 @@ func (box *Outbox) carryOutMove(ctx context.Context, s *standing) error {
 			return err
 		}
 		if out.OK {
-			box.PayNow(ctx, w.Plan.Debts)
+			box.PayNow(ctx, w.Plan.PendingCuts)
 			return nil
 		}
 	}

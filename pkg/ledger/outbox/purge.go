@@ -60,7 +60,7 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	return ctx.Err()
 }
 
-// waitsForDelivery: the zone ended, and Delivery has yet to withdraw it (S3.4, S8.2).
+// waitsForDelivery reports whether the zone ended, and Delivery has yet to withdraw it (S3.4, S8.2).
 func (box *Outbox) waitsForDelivery(ctx context.Context, s *standing) (bool, error) {
 	if s.Work.Ended == nil || s.Work.Had == nil {
 		return false, nil

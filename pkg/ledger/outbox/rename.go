@@ -41,7 +41,7 @@ func (box *Outbox) renameFollower(ctx context.Context, s *standing, place law.Pl
 			return err
 		}
 		if out.OK {
-			box.PayNow(ctx, tx.Plan.Debts)
+			box.PayNow(ctx, tx.Plan.PendingCuts)
 			return nil
 		}
 	}

@@ -90,7 +90,7 @@ func (st *step) noteResult(p *law.Plan) {
 	}
 }
 
-// leavesFor: the plan lets the record go for another zone to take it in (I1).
+// leavesFor reports whether the plan lets the record go for another zone to take it in (I1).
 func leavesFor(p *law.Plan) bool {
 	return p != nil && p.Record != nil && p.Record.Reason == law.ReasonMoving
 }
@@ -236,7 +236,7 @@ func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside
 			case a.Out.OK:
 				st.done = true
 				st.noteResult(st.w.Plan)
-				box.PayNow(ctx, st.w.Plan.Debts)
+				box.PayNow(ctx, st.w.Plan.PendingCuts)
 			case first == nil:
 				first = a
 			}

@@ -121,7 +121,7 @@ func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, h *law.Holdin
 			return err
 		}
 		if out.OK {
-			box.PayNow(ctx, tx.Plan.Debts)
+			box.PayNow(ctx, tx.Plan.PendingCuts)
 			return nil
 		}
 	}
