@@ -13,6 +13,7 @@
 //	M4. The documented uninstall leaves nothing, and no namespace hangs after it.
 //	M5. What docs/operations.md has run in a pod names the image's binary and the manifests' directory.
 //	M6. The manifests are rendered from the chart: each form with each component is equal to the chart with its values.
+//	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. The data stay.
 //
 // It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
 //

@@ -41,6 +41,7 @@ type installation struct {
 	kubectl string
 	binary  string
 	dir     string  // the kustomization that is applied
+	data    string  // of the server's etcd
 	port    string  // of the server
 	log     *buffer // what the server says
 }
@@ -89,7 +90,7 @@ func newInstallation(t *testing.T, form string) *installation {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	i := &installation{t: t, kubectl: kubectl(t)}
+	i := &installation{t: t, kubectl: kubectl(t), data: t.TempDir()}
 	for _, program := range []string{"kube-apiserver", "kube-controller-manager"} {
 		_, err := rig.KubeProgram(program)
 		rig.SkipMissing(t, err)
@@ -107,39 +108,48 @@ func newInstallation(t *testing.T, form string) *installation {
 		t.Fatal(err)
 	}
 	i.port = fmt.Sprint(at.Port())
-	i.dir = kustomization(t, form, `components: [DEPLOY/aggregate-roles]
-patches:
-- target: {kind: Service, name: kubizone-apiserver}
-  patch: |-
-    - {op: replace, path: /spec, value: {type: ExternalName, externalName: localhost, ports: [{port: `+i.port+`}]}}
-- target: {kind: APIService}
-  patch: |-
-    - {op: replace, path: /spec/service/port, value: `+i.port+`}
-`)
+	i.dir = kustomization(t, form, "components: [DEPLOY/aggregate-roles]\n"+i.patches())
 	return i
 }
 
-// server runs the binary as the pod would: its arguments, its service account.
-func (i *installation) server() (stop func()) {
+func (i *installation) patches() string {
+	return `patches:
+- target: {kind: Service, name: kubizone-apiserver}
+  patch: |-
+    - {op: replace, path: /spec, value: {type: ExternalName, externalName: localhost, ports: [{port: ` + i.port + `}]}}
+- target: {kind: APIService}
+  patch: |-
+    - {op: replace, path: /spec/service/port, value: ` + i.port + `}
+`
+}
+
+// startServer starts the API server of the objects that are installed.
+func (i *installation) startServer(objects []*unstructured.Unstructured) (stop func()) {
+	i.t.Helper()
+	i.log, stop = i.start(kuberig.ServerName, workload(i.t, objects).Spec.Containers[0].Args, "--bind-address=127.0.0.1")
+	return stop
+}
+
+// start runs the binary as the pod would: the arguments of its container, its service account, and the further ones that
+// stand for what a pod has without a flag.
+func (i *installation) start(account string, arguments []string, further ...string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()
-	kubeconfig, err := i.kube.ServiceAccount(i.context(), kuberig.InstallNamespace, kuberig.ServerName)
+	kubeconfig, err := i.kube.ServiceAccount(i.context(), kuberig.InstallNamespace, account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := t.TempDir()
-	var arguments []string
-	for _, argument := range workload(t, render(t, i.dir)).Spec.Containers[0].Args {
-		arguments = append(arguments, strings.NewReplacer(
-			"$(POD_NAMESPACE)", kuberig.InstallNamespace, "/var/lib/kubizone", data, "--secure-port=10250", "--secure-port="+i.port,
-			"--shutdown-delay-duration=10s", "--shutdown-delay-duration=0s",
-		).Replace(argument))
+	replacer := strings.NewReplacer(
+		"$(POD_NAMESPACE)", kuberig.InstallNamespace, "/var/lib/kubizone", i.data, "--secure-port=10250", "--secure-port="+i.port,
+		"--shutdown-delay-duration=10s", "--shutdown-delay-duration=0s",
+		"--health-listen=:8080", "--health-listen=127.0.0.1:0", "--dns-listen=:5353", "--dns-listen=127.0.0.1:0", "/run/kubizone/tsig", i.data,
+	)
+	var all []string
+	for _, argument := range arguments {
+		all = append(all, replacer.Replace(argument))
 	}
-	// What a pod has without a flag: an address of its own, and a service account that client-go finds.
-	arguments = append(arguments, "--bind-address=127.0.0.1", "--kubeconfig="+kubeconfig)
-	i.log = &buffer{}
-	log := i.log
-	command := exec.Command(i.binary, arguments...)
+	log = &buffer{}
+	command := exec.Command(i.binary, slices.Concat(all, further, []string{"--kubeconfig=" + kubeconfig})...)
 	command.Stdout, command.Stderr = log, log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -152,21 +162,21 @@ func (i *installation) server() (stop func()) {
 		case <-ended:
 		case <-time.After(30 * time.Second):
 			command.Process.Kill()
-			t.Error("the server does not stop")
+			t.Errorf("%s does not stop", account)
 		}
 	})
 	t.Cleanup(func() {
 		stop()
 		if t.Failed() {
-			t.Logf("the server says:\n%s", log.String())
+			t.Logf("%s says:\n%s", account, log.String())
 		}
 		for _, forbidden := range []string{"forbidden", "lacks the RBAC rule"} {
 			if strings.Contains(log.counted(), forbidden) && !t.Failed() {
-				t.Errorf("the server was refused something:\n%s", log.counted())
+				t.Errorf("%s was refused something:\n%s", account, log.counted())
 			}
 		}
 	})
-	return stop
+	return log, stop
 }
 
 // buffer is what a process writes while a test reads.
@@ -215,6 +225,7 @@ const caBundleOf = "jsonpath={.spec.caBundle}"
 
 // M2, M3, M4: the life of an installation.
 func TestInstall_untilUninstalled(t *testing.T) {
+	t.Parallel()
 	i := newInstallation(t, "embedded")
 	i.must("create", "namespace", "team-a")
 
@@ -230,7 +241,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	i.diagnosed("before the server runs", 1, map[string]string{
 		"apiservice": "OK", "available": "FAIL FailedDiscoveryCheck", "service": "OK", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK", "api": "FAIL",
 	})
-	stop := i.server()
+	stop := i.startServer(render(t, i.dir))
 	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -284,16 +295,25 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	// M4
 	i.must("delete", "apiservice", kuberig.APIServiceName)
 	i.must("delete", "-k", i.dir, "--ignore-not-found", "--timeout=60s")
-	for _, object := range render(t, i.dir) {
-		arguments := []string{"get", object.GroupVersionKind().GroupKind().String(), object.GetName(), "--ignore-not-found", "-o", "name"}
-		if namespace := object.GetNamespace(); namespace != "" {
-			arguments = append(arguments, "-n", namespace)
-		}
-		if out := i.must(arguments...); out != "" {
-			t.Errorf("left after uninstall: %s", out)
-		}
-	}
+	i.absent(render(t, i.dir))
 	i.must("delete", "namespace", "team-a", "--timeout=60s")
+}
+
+// absent fails where an object was left after an uninstall.
+func (i *installation) absent(objects []*unstructured.Unstructured) {
+	i.t.Helper()
+	var all bytes.Buffer
+	for _, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			i.t.Fatal(err)
+		}
+		all.WriteString("---\n")
+		all.Write(text)
+	}
+	if out, stderr, err := i.run(all.String(), "get", "-f", "-", "--ignore-not-found", "-o", "name"); err != nil || out != "" {
+		i.t.Errorf("left after uninstall (%v):\n%s%s", err, out, stderr)
+	}
 }
 
 // newAuthority: an administrator deletes the Secret. From then until the new leaf is served, whoever connects as

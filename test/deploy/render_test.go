@@ -22,6 +22,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/cmd"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 var update = flag.Bool("update", false, "write testdata/rbac.golden")
@@ -79,10 +80,13 @@ func as[T any](t *testing.T, object *unstructured.Unstructured) *T {
 	return typed
 }
 
-// workload is the pod template of a form.
+// workload is the pod template of the API server.
 func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, object := range objects {
+		if object.GetName() != kuberig.ServerName {
+			continue
+		}
 		switch object.GetKind() {
 		case "StatefulSet":
 			return as[appsv1.StatefulSet](t, object).Spec.Template

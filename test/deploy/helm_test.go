@@ -1,0 +1,296 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// releaseValues have every switch on that does not replace another part.
+const releaseValues = `
+image: {repository: registry.example/kubizone}
+aggregateRoles: true
+primary: {enabled: true}
+classes:
+  internal: {transfer: true, secrets: {team-a: [transfer]}}
+  hook: {secrets: {team-a: [hook]}}
+monitoring: {monitors: true, rules: true, dashboard: true, prometheus: {serviceAccount: prometheus}}
+`
+
+// monitoringKinds stand for the definitions of the Prometheus operator.
+func monitoringKinds() string {
+	var text strings.Builder
+	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "PrometheusRule"} {
+		name := strings.ToLower(kind)
+		text.WriteString(`---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ` + name + `s.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: ` + kind + `, plural: ` + name + `s}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`)
+	}
+	return text.String()
+}
+
+// release is the chart as helm has it on a control plane. What it installs has the two changes of newInstallation, made by a
+// post-renderer.
+type release struct {
+	*installation
+	plugins, values string
+}
+
+func newRelease(t *testing.T) *release {
+	i := newInstallation(t, "embedded")
+	r := &release{installation: i, plugins: t.TempDir(), values: filepath.Join(t.TempDir(), "values.yaml")}
+	plugin := filepath.Join(r.plugins, "rig")
+	for name, text := range map[string]string{
+		filepath.Join(plugin, "plugin.yaml"): `{apiVersion: v1, name: rig, version: 0.1.0, type: postrenderer/v1, runtime: subprocess,
+  runtimeConfig: {platformCommand: [{command: "${HELM_PLUGIN_DIR}/render.sh"}]}}`,
+		filepath.Join(plugin, "render.sh"):          "#!/bin/sh\nset -e\ncd " + plugin + "\ncat >all.yaml\nexec " + i.kubectl + " kustomize .\n",
+		filepath.Join(plugin, "kustomization.yaml"): "resources: [all.yaml]\n" + i.patches(),
+		r.values: releaseValues,
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// helm is helm as administrator in the namespace of the installation.
+func (r *release) helm(arguments ...string) (string, error) {
+	r.t.Helper()
+	arguments = append(arguments, "-n", kuberig.InstallNamespace, "--kubeconfig", r.kube.AdminKubeconfig())
+	if slices.Contains([]string{"install", "upgrade"}, arguments[0]) {
+		arguments = append(arguments, "--post-renderer", "rig", "-f", r.values)
+	}
+	return helm(r.t, []string{"HELM_PLUGINS=" + r.plugins}, arguments...)
+}
+
+// mustHelm is helm without an error.
+func (r *release) mustHelm(arguments ...string) string {
+	r.t.Helper()
+	out, err := r.helm(arguments...)
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
+
+func (r *release) objects() []*unstructured.Unstructured {
+	r.t.Helper()
+	return decode(r.t, r.mustHelm("get", "manifest", "kubizone"))
+}
+
+// startReady starts a Deployment's program and returns when it says that it is ready.
+func (r *release) startReady(objects []*unstructured.Unstructured, name string) (stop func()) {
+	r.t.Helper()
+	for _, object := range objects {
+		if object.GetKind() != "Deployment" || object.GetName() != name {
+			continue
+		}
+		log, stop := r.start(name, as[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args)
+		for start := time.Now(); !strings.Contains("\n"+log.String(), "\nready"); rig.Pause(start) {
+			if time.Since(start) > patience {
+				r.t.Fatalf("%s is not ready:\n%s", name, log)
+			}
+		}
+		return stop
+	}
+	r.t.Fatalf("no Deployment %s", name)
+	return nil
+}
+
+// M7: the life of a release.
+func TestHelm_untilUninstalled(t *testing.T) {
+	t.Parallel()
+	r := newRelease(t)
+	r.must("create", "namespace", "team-a")
+	if out, stderr, err := r.run(monitoringKinds(), "apply", "-f", "-"); err != nil {
+		t.Fatal(out, stderr)
+	}
+	r.must("wait", "--for=condition=Established", "customresourcedefinitions", "--all")
+
+	notes := r.mustHelm("install", "kubizone", chart, "--create-namespace")
+	for _, next := range []string{"kubectl wait --for=condition=Available apiservice/" + kuberig.APIServiceName, "--set mode=ha", "kubectl create secret generic kubizone-primary-tsig"} {
+		if !strings.Contains(notes, next) {
+			t.Errorf("the notes do not name %q:\n%s", next, notes)
+		}
+	}
+	// While the APIService has no server yet, discovery is incomplete; helm goes on.
+	r.mustHelm("upgrade", "kubizone", chart, "--set", "controller.replicas=3")
+	objects := r.objects()
+	stop := r.startServer(objects)
+	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.data, "key"), []byte("key \"transfer.example.\" {\n\talgorithm hmac-sha256;\n\tsecret \"c2VjcmV0IG9mIHRoZSB0ZXN0\";\n};\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stopController := r.startReady(objects, "kubizone-controller")
+	stopPrimary := r.startReady(objects, "kubizone-primary")
+	if out, stderr, err := r.run(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1), "create", "-f", "-"); err != nil {
+		t.Fatal(out, stderr)
+	}
+	r.must("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=60s")
+	r.diagnosed("with a release", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK", "controller": "OK"})
+
+	// Secrets of a class: no other, and for the primary those of transfers alone.
+	for _, want := range []struct{ account, secret, may string }{
+		{"kubizone-controller", "transfer", "yes"}, {"kubizone-controller", "hook", "yes"}, {"kubizone-controller", "other", "no"},
+		{"kubizone-primary", "transfer", "yes"}, {"kubizone-primary", "hook", "no"},
+	} {
+		out, _, _ := r.run("", "auth", "can-i", "get", "secrets/"+want.secret, "-n", "team-a", "--as=system:serviceaccount:"+kuberig.InstallNamespace+":"+want.account)
+		if strings.TrimSpace(out) != want.may {
+			t.Errorf("%s gets the Secret %s: %s, want %s", want.account, want.secret, out, want.may)
+		}
+	}
+	if out, _, _ := r.run("", "auth", "can-i", "get", "/metrics", "--as=system:serviceaccount:monitoring:prometheus"); strings.TrimSpace(out) != "yes" {
+		t.Errorf("Prometheus reads /metrics: %s", out)
+	}
+
+	t.Run("an upgrade", r.upgraded)
+
+	stopController()
+	stopPrimary()
+	r.mustHelm("uninstall", "kubizone")
+	stop()
+	r.absent(objects)
+	// What helm did not make stays for the next release.
+	r.must("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
+
+	r.mustHelm("install", "kubizone", chart)
+	stop = r.startServer(r.objects())
+	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+		t.Fatal(err)
+	}
+	// The volume was kept.
+	r.must("delete", "zone", "-n", "team-a", "z")
+
+	// A server that ends before its APIService is removed: namespaces hang, helm does not, and its uninstall frees them.
+	stop()
+	r.hangs("team-a")
+	r.mustHelm("uninstall", "kubizone")
+	r.must("wait", "--for=delete", "namespace/team-a", "--timeout=60s")
+
+	t.Run("from kustomize, and the namespace deleted first", r.movedAndLost)
+}
+
+// hangs deletes a namespace and returns when Kubernetes says that it cannot, because an APIService has no server.
+func (r *release) hangs(namespace string) {
+	r.t.Helper()
+	r.until("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	r.must("delete", "namespace", namespace, "--wait=false")
+	r.until("True", "get", "namespace", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
+}
+
+// movedAndLost: helm takes over what kubectl applied. Then the namespace of the release is deleted before the release, which
+// takes away what helm knows of it; the commands of docs/install.md remove the rest.
+func (r *release) movedAndLost(t *testing.T) {
+	r.must("delete", "namespace", kuberig.InstallNamespace, "--timeout=60s")
+	r.must("apply", "-k", r.dir)
+	r.must("create", "namespace", "team-a")
+	r.mustHelm("install", "kubizone", chart, "--take-ownership", "--force-conflicts")
+	objects := r.objects()
+	r.hangs(kuberig.InstallNamespace)
+	if _, err := r.helm("uninstall", "kubizone"); err == nil {
+		t.Error("helm knows a release without its namespace: docs/install.md can name helm uninstall alone")
+	}
+	for _, command := range uninstallByLabel(t) {
+		r.must(command...)
+	}
+	r.must("wait", "--for=delete", "namespace/"+kuberig.InstallNamespace, "--timeout=60s")
+	r.must("delete", "namespace", "team-a", "--timeout=60s")
+	r.absent(objects)
+}
+
+// uninstallByLabel are the arguments of the commands of docs/install.md that remove what is left when the namespace is gone.
+func uninstallByLabel(t *testing.T) [][]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands [][]string
+	for line := range strings.Lines(string(page)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "kubectl" && strings.Contains(line, "-l app.kubernetes.io/part-of=kubizone") {
+			commands = append(commands, fields[1:])
+		}
+	}
+	if len(commands) != 2 {
+		t.Fatalf("docs/install.md has %d commands that delete by the label, want 2", len(commands))
+	}
+	return commands
+}
+
+// upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data cannot follow.
+func (r *release) upgraded(t *testing.T) {
+	bundle := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
+	r.mustHelm("upgrade", "kubizone", chart, "--set", "controller.replicas=1,apiserver.resources.limits.memory=4Gi")
+	if got := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle || got == "" {
+		t.Errorf("the upgrade changed caBundle from %.20s… to %.20s…", bundle, got)
+	}
+	if got := r.must("get", "deployment", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.replicas}"); got != "1" {
+		t.Errorf("%s controllers", got)
+	}
+	if got := r.must("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", `jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
+		t.Errorf("with a limit of 4Gi GOMEMLIMIT is %s", got)
+	}
+	for _, refused := range []struct{ value, says string }{
+		{"mode=ha", "embedded is installed, and its zones would not be in ha"},
+		{"mode=external-etcd,externalEtcd.servers={https://etcd:2379}", "embedded is installed"},
+		{"storage.size=30Gi", "kubectl patch pvc"},
+		{"storage.className=fast", "storage.className"},
+	} {
+		if out, err := r.helm("upgrade", "kubizone", chart, "--set", refused.value); err == nil || !strings.Contains(err.Error(), refused.says) {
+			t.Errorf("helm upgrade --set %s: %v\n%s", refused.value, err, out)
+		}
+	}
+	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+		t.Error(err)
+	}
+	r.mustHelm("rollback", "kubizone", "1")
+	if got := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle {
+		t.Error("the rollback changed caBundle")
+	}
+}
+
+// A key that is misspelt, and a value that the program would refuse, are refused before anything is installed.
+func TestChart_refusesWrongValues(t *testing.T) {
+	for value, says := range map[string]string{
+		"contoller.enabled=false":               "additional properties 'contoller' not allowed",
+		"controller.replcas=3":                  "at '/controller': additional properties 'replcas' not allowed",
+		"mode=cluster":                          "must be one of 'embedded', 'ha', 'external-etcd'",
+		"mode=external-etcd":                    "at '/externalEtcd/servers': minItems",
+		"apiserver.resources.limits.memory=2G":  "at '/apiserver/resources/limits/memory'",
+		"networkPolicy.apiCIDRs={10.0.0.1}":     "at '/networkPolicy/apiCIDRs/0'",
+		"classes.internal.secrets.dns=transfer": "at '/classes/internal/secrets/dns': got string, want array",
+		"image.repository=":                     "image.repository is empty: build the image",
+		"apiserver.securePort=443":              "at '/apiserver/securePort': minimum",
+	} {
+		_, err := helm(t, nil, "template", "kubizone", chart, "--set", "image.repository=kubizone", "--set", value)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", value, err, says)
+		}
+	}
+}
