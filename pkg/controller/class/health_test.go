@@ -148,3 +148,68 @@ func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
 		})
 	}
 }
+
+// able has the abilities that a test says, and proves nothing.
+type able struct {
+	*deliverytest.Memory
+	can delivery.Abilities
+}
+
+func (p *able) Abilities() delivery.Abilities { return p.can }
+
+func (p *able) Health(context.Context) error {
+	return fmt.Errorf("it answers: %w", delivery.ErrNotProven)
+}
+
+func (p *able) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	report, err := p.Memory.Deliver(ctx, plan, fence)
+	report.Proven = false
+	return report, err
+}
+
+// What servers fetch is compared each minute, and a confirmation without a server proves nothing; of what is written
+// somewhere it does, and it is compared each hour.
+func TestController_goesByWhetherServersFetch(t *testing.T) {
+	for _, fetched := range []bool{true, false} {
+		t.Run(fmt.Sprint(fetched), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				views := zoneview.NewSet(zoneview.Config{})
+				client := fake.NewSimpleClientset(append([]runtime.Object{classAt("main", "here")}, delivered(t, views, 0, "me")...)...) //nolint:staticcheck // as above
+				provider := &able{&deliverytest.Memory{Server: deliverytest.NewServer()}, delivery.Abilities{Fetched: fetched}}
+				informers := externalversions.NewSharedInformerFactory(client, 0)
+				controller, err := New(Config{
+					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+					Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+						return provider, "elsewhere", nil
+					}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				informers.StartWithContext(ctx)
+				ended := make(chan error)
+				go func() { ended <- controller.Run(ctx) }()
+				time.Sleep(61 * time.Minute)
+				synctest.Wait()
+				now, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ready := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady)
+				if ready == nil || (ready.Status == metav1.ConditionUnknown) != fetched {
+					t.Errorf("Ready: %+v", ready)
+				}
+				if n := provider.Server.Calls("Verify"); (n > 30) != fetched {
+					t.Errorf("compared %d times in an hour", n)
+				}
+				cancel()
+				informers.Shutdown()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
