@@ -48,7 +48,7 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// New is the root command. Nothing is shared between two of them but the log.
+// New makes the root command. Two of them share nothing but the log.
 func New() *cobra.Command {
 	var verbosity int
 	logFormat := logText
@@ -60,15 +60,15 @@ changes a record, and secondaries are told within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       thisBuild().text(),
-		// Main prints what is near to a misspelled word, in the one line of an error.
+		// Main prints similar words for a misspelled one, in the line of the error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			return setUpLog(command.ErrOrStderr(), verbosity, logFormat)
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 2 what happens, 4 and more for debugging")
-	root.PersistentFlags().StringVar(&logFormat, "logging-format", logFormat, "how the log is written: text, or json, an object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
+	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "log verbosity: 0 warnings and errors, 2 events, 4 and more for debugging")
+	root.PersistentFlags().StringVar(&logFormat, "logging-format", logFormat, "log format: text, or json, one object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
 	utilruntime.Must(root.RegisterFlagCompletionFunc("logging-format", cobra.FixedCompletions([]string{logText, logJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
@@ -93,8 +93,7 @@ changes a record, and secondaries are told within a second.`,
 	return root
 }
 
-// explainUsageErrors has what is wrong with a command line end in the next step (C2): cobra's own words name the
-// mistake alone.
+// explainUsageErrors adds the next step to errors of the command line (C2), which cobra's own words lack.
 func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -112,7 +111,7 @@ func explainUsageErrors(root *cobra.Command) {
 			case err == nil:
 				return nil
 			case !strings.Contains(command.Use, " "):
-				return fmt.Errorf("%s takes flags alone, and %q is none; %s --help lists them", command.CommandPath(), arguments[0], command.CommandPath())
+				return fmt.Errorf("%s takes flags only, and %q is not a flag; %s --help lists them", command.CommandPath(), arguments[0], command.CommandPath())
 			default:
 				_, needs, _ := strings.Cut(command.Use, " ")
 				count := "exactly one argument"
@@ -125,7 +124,7 @@ func explainUsageErrors(root *cobra.Command) {
 	}
 }
 
-// similarWords are the words that one may have been meant to be, by cobra's measure.
+// similarWords returns the words that are similar to typed, by cobra's measure.
 func similarWords(typed string, words []string) []string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {
@@ -142,20 +141,20 @@ func didYouMean(prefix string, words []string) string {
 }
 
 const (
-	// exitDiffers: the command was carried out, and the answer is no.
+	// exitDiffers: the command ran, and its answer is no.
 	exitDiffers = 1
-	// exitFailed: it was not carried out, so there is no answer.
+	// exitFailed: the command did not run to its end, so there is no answer.
 	exitFailed = 2
 )
 
-// negativeAnswers are the errors of commands that were carried out.
+// negativeAnswers are the errors of commands that ran to their end.
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
 
 // Main runs the command line and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal is the system's again (C3)
+	context.AfterFunc(ctx, stop) // the second signal has its default effect (C3)
 	root := New()
 	root.SetArgs(arguments)
 	root.SetOut(out)
@@ -166,7 +165,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case command == root && !strings.Contains(err.Error(), "--help"):
-		// By itself it does nothing, so there was no such command.
+		// The root has no function of its own, so there was no such command.
 		var typed string
 		var commands []string
 		if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &typed); scan == nil {
@@ -193,8 +192,8 @@ const (
 	logJSON = "json"
 )
 
-// setUpLog sends warnings and errors to where errors go, and what is only information with -v alone (C4), in the form
-// asked for. klog is one for the process; the libraries we are built on write to it.
+// setUpLog sends warnings and errors to stderr, and information with -v only (C4), in the given format. klog is global
+// to the process, and the libraries log to it.
 func setUpLog(to io.Writer, verbosity int, format string) error {
 	if format != logText && format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
@@ -203,7 +202,7 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{
 		"v": strconv.Itoa(verbosity), "logtostderr": "false", "alsologtostderr": "false", "one_output": "true",
-		// Everything goes where it is sent below, and nowhere a second time.
+		// The outputs are set below; klog must not write to stderr as well.
 		"stderrthreshold": "FATAL",
 	} {
 		if err := flags.Set(name, value); err != nil {
@@ -228,20 +227,20 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger has the keys of Kubernetes' own programs, and level: theirs is without, so that a warning cannot be told
-// from information, and goes with it.
+// jsonLogger has the keys of Kubernetes' own programs, and level. Without level a warning cannot be told from
+// information.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
 		EncodeTime: zapcore.EpochMillisTimeEncoder, EncodeDuration: zapcore.StringDurationEncoder, EncodeCaller: zapcore.ShortCallerEncoder,
 		EncodeLevel: func(level zapcore.Level, into zapcore.PrimitiveArrayEncoder) {
-			into.AppendString(max(level, zapcore.InfoLevel).String()) // Below it are the verbosities.
+			into.AppendString(max(level, zapcore.InfoLevel).String()) // levels below are verbosities
 		},
 	})
 	warnings := zapcore.Lock(zapcore.AddSync(to))
 	information := warnings
 	if verbosity == 0 {
-		information = zapcore.AddSync(io.Discard) // What is not enabled for information is not for warnings: logr has no word for them.
+		information = zapcore.AddSync(io.Discard) // information has to be enabled for warnings too: logr has no level for them
 	}
 	return zap.New(zapcore.NewTee(
 		zapcore.NewCore(encoder, information, zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level < zapcore.WarnLevel && int(level) >= -verbosity })),
@@ -249,8 +248,8 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	), zap.WithCaller(true))
 }
 
-// writeUnstructured writes a line of klog, `W0102 15:04:05.000000    4711 file.go:12] message`: of what is logged
-// without keys klog has the severity there alone.
+// writeUnstructured writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`. For messages without keys
+// the severity is only there.
 func writeUnstructured(logger *zap.Logger, line string) {
 	level := zapcore.ErrorLevel
 	switch {
@@ -266,7 +265,7 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// build is this program, and the two libraries whose behaviour shows through.
+// build is the version of this program and of the two libraries that users notice.
 type build struct {
 	Version   string `json:"version"`
 	Go        string `json:"go"`

@@ -112,7 +112,7 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 		next      string
 	}{
 		{[]string{"up", "--listen", "nowhere"}, "write an address and a port"},
-		{[]string{"up", "stray"}, `"stray" is none; kubizone up --help lists them`},
+		{[]string{"up", "stray"}, `"stray" is not a flag; kubizone up --help lists them`},
 		{[]string{"export"}, "kubizone export needs exactly one argument: ZONE (given: 0); kubizone export --help says more"},
 		{[]string{"import"}, "kubizone import needs arguments: FILE"},
 		{[]string{"down"}, `unknown command "down" for "kubizone"; kubizone --help lists the commands`},

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// FieldManager is the name under which Records are applied where no flag says another.
+// FieldManager is the default field manager of an apply.
 const FieldManager = "kubizone-apply"
 
 // Options are the flags.
@@ -58,16 +58,16 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
-	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none; it has to be given, since nothing else is done here")
+	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none; required, for this is the only mode")
 	flags.StringSliceVarP(&o.Files, "filename", "f", o.Files, "files of manifests, YAML or JSON; - is standard input")
 	flags.StringSliceVar(&o.Delete, "delete", o.Delete, "names of Records to delete in the same transaction")
 	flags.StringVar(&o.FieldManager, "field-manager", o.FieldManager, "the field manager that the applied fields belong to")
-	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take fields that other managers have")
-	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
+	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over fields that other managers own")
+	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about all changes and stores none")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 }
 
-// Run sends the change set and prints what became of each Record.
+// Run sends the change set and prints the outcome of each Record.
 func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -109,23 +109,23 @@ func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 func (o *Options) validate() error {
 	var wrong []error
 	if !o.Atomic {
-		wrong = append(wrong, errors.New("write --atomic: one Record after the other is what kubectl apply does"))
+		wrong = append(wrong, errors.New("--atomic is required; to apply one Record after the other use kubectl apply"))
 	}
 	if len(o.Files)+len(o.Delete) == 0 {
-		wrong = append(wrong, errors.New("write -f FILE, or --delete NAME: there is nothing to change"))
+		wrong = append(wrong, errors.New("no changes given: write -f FILE, or --delete NAME"))
 	}
 	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
-		wrong = append(wrong, fmt.Errorf("--dry-run %q: write %s or %s; what a Record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
+		wrong = append(wrong, fmt.Errorf("--dry-run %q: write %s or %s; only the server can decide about a Record", o.DryRun, dryRunNone, dryRunServer))
 	}
 	return errors.Join(wrong...)
 }
 
-// place is where an item was read.
+// place is the source of an item.
 type place struct {
 	where, namespace string
 }
 
-// changeSet reads the files. What does not fit into one is refused here: no part of it is sent.
+// changeSet reads the files. More than one change set can have is refused, and no part of it is sent.
 func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: o.FieldManager, Force: o.ForceConflicts}}
 	var from []place
@@ -160,7 +160,7 @@ func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	}
 	switch n := len(set.Spec.Items); {
 	case n == 0:
-		return nil, nil, fmt.Errorf("%s: there is no Record in it", strings.Join(o.Files, ", "))
+		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.Files, ", "))
 	case n > v1alpha1.MaxChangeSetItems:
 		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.5): apply them in parts, of which each is whole or not at all, or with kubizone import, which writes one after the other", n, v1alpha1.MaxChangeSetItems)
 	case octets > v1alpha1.MaxChangeSetOctets:
@@ -213,7 +213,7 @@ func readDocuments(name string, in io.Reader) (found []document, err error) {
 	}
 }
 
-// namespaceOf is the one namespace of all Records: that of -n, else theirs, else that of the kubeconfig.
+// namespaceOf returns the namespace of all Records: that of -n, else theirs, else that of the kubeconfig.
 func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
@@ -221,16 +221,16 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 		case !told:
 			namespace, told = own, true
 		default:
-			return "", fmt.Errorf("%s is of namespace %s, and another namespace is %s: what is changed together is of one namespace", from[i].where, own, namespace)
+			return "", fmt.Errorf("%s is of namespace %s, and others are of %s: a change set is of one namespace", from[i].where, own, namespace)
 		}
 	}
 	return namespace, nil
 }
 
-// itemPath is an item as the server names it, with the name of its Record.
+// itemPath matches the path of an item in a message of the server, with the name of its Record.
 var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\](?: \([^()]*\))?`)
 
-// locateError says of a refusal in which file each item stands, and of a conflict of field managers how it is solved.
+// locateError adds to a refusal the file of each item, and to a conflict of field managers the next step.
 func locateError(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -244,7 +244,7 @@ func locateError(err error, from []place) error {
 		return from[i].where
 	})
 	if d := status.Status().Details; d != nil && slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
-		text += "; --force-conflicts takes the fields that other managers have, or leave them out of the file"
+		text += "; remove the fields from the file, or take them over with --force-conflicts"
 	}
 	return errors.New(text)
 }
@@ -255,9 +255,10 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "apply",
 		Short: "change Records of one zone in one transaction",
-		Long: `Apply the Records of files, and delete others, in one transaction: all of them are changed with one new serial of their zone,
-or none is and each refusal is told. They are of one namespace and one zone, at most 100, and take at most 256 KiB of JSON; what is more is
-refused, and never split. Records are applied as kubectl apply --server-side does, as the user of the kubeconfig.`,
+		Long: `Apply the Records of files, and delete others, in one transaction: all of them change with one new serial of their
+zone, or none does and each refusal is reported. They are of one namespace and one zone, at most 100, and take at most
+256 KiB of JSON; more are refused and never split. Records are applied like kubectl apply --server-side does, as the
+user of the kubeconfig.`,
 		Example: `  kubizone apply --atomic -n team-a -f records.yaml
   kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --dry-run`,
 		Args: cobra.NoArgs,

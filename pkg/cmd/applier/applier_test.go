@@ -68,15 +68,15 @@ func TestApply_together_S10_1(t *testing.T) {
 	}{
 		"refused":         {manifest("d", "192.0.2.4") + manifest("e", "no address"), []string{"--atomic", "-f", "-"}, `nothing was written: -, record e: Record.kubi.zone "e" is invalid`},
 		"deletes nothing": {"", []string{"--atomic", "--delete", "gone"}, "--delete gone: records.kubi.zone \"gone\" not found"},
-		"not atomic":      {manifest("d", "192.0.2.4"), []string{"-f", "-"}, "write --atomic"},
-		"nothing":         {"", []string{"--atomic"}, "nothing to change"},
-		"empty":           {"---\n", []string{"--atomic", "-f", "-"}, "there is no Record in it"},
+		"not atomic":      {manifest("d", "192.0.2.4"), []string{"-f", "-"}, "--atomic is required"},
+		"nothing":         {"", []string{"--atomic"}, "no changes given"},
+		"empty":           {"---\n", []string{"--atomic", "-f", "-"}, "no Record found"},
 		"too many":        {strings.Repeat(manifest("d", "192.0.2.4"), 101), []string{"--atomic", "-f", "-"}, "101 Records, and one transaction takes at most 100"},
 		"too large":       {manifest("d", strings.Repeat("x", 270000)), []string{"--atomic", "-f", "-"}, "one transaction takes at most 262144"},
 		"no Record":       {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"--atomic", "-f", "-"}, `document 1: v1 Secret "x" is no Record`},
 		"two namespaces":  {strings.Replace(manifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"--atomic", "-f", "-"}, "record d is of namespace other"},
 		"a conflict": {manifest("c", "192.0.2.9"), []string{"--atomic", "-f", "-", "--field-manager", "other"},
-			`-, record c: Apply failed with 1 conflict: conflict with "kubizone-apply": .spec.rdata; --force-conflicts takes`},
+			`-, record c: Apply failed with 1 conflict: conflict with "kubizone-apply": .spec.rdata; remove the fields from the file`},
 		"an unknown field": {strings.Replace(manifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"--atomic", "-f", "-"}, "rdatas"},
 	} {
 		if out, err := run(c.in, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) || out != "" {

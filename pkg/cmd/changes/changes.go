@@ -24,8 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 )
 
-// pause is the time between the end of a watch and the next: a server that ends each at once is not asked without a
-// pause.
+// pause is the time between two watches, for servers that end each at once.
 const pause = time.Second
 
 // Options are the flags.
@@ -60,7 +59,7 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 		return request
 	}
 	if o.Follow {
-		if o.Since == 0 { // read before the first watch: where that ends before a change, the next one begins here too
+		if o.Since == 0 { // read before the first watch: if that ends before a change, the next one begins here too
 			now, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 			switch {
 			case ctx.Err() != nil:
@@ -83,8 +82,8 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 	return nil
 }
 
-// followChanges asks again after the last serial that was printed when the server ends a watch, which each server
-// does after a while.
+// followChanges begins a new watch after the last printed serial when the server ends one, as every server does after a
+// while.
 func (o *Options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)
@@ -108,8 +107,8 @@ func (o *Options) followChanges(ctx context.Context, zone types.NamespacedName, 
 	return nil
 }
 
-// printChanges prints the events of one watch, and notes the serial of each. The end of the stream, however it comes,
-// is no error: the next request shows whether the server answers.
+// printChanges prints the events of one watch, and notes their serials. The end of the stream is not an error: the next
+// request shows whether the server answers.
 func (o *Options) printChanges(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
 	for {
@@ -140,7 +139,7 @@ func (o *Options) printChanges(stream io.Reader, out io.Writer) error {
 	}
 }
 
-// printChange prints a change as the server does in the format text.
+// printChange prints a change in the server's format text.
 func printChange(out io.Writer, change v1alpha1.ZoneChange) error {
 	text := fmt.Appendf(nil, "; serial %d to %d\n", change.From, change.To)
 	for _, entry := range change.Removed {

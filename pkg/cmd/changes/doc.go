@@ -5,8 +5,8 @@
 //
 // It promises:
 //
-//	H1. It prints each change once and in order, also when the server ends the watch and it asks again.
-//	H2. Where it cannot go on it says after which serial it ended, and how to go on.
+//	H1. It prints each change once and in order, also if the server ends the watch and another one begins.
+//	H2. If it cannot continue it names the last serial, and the command that continues after it.
 //
 // It does not know the journal: it asks the API.
 //

@@ -6,10 +6,10 @@
 //
 // It promises:
 //
-//	X1. The zone file is what the zone contains at one serial, SOA and glue included.
-//	X2. The manifests hold nothing that a server wrote: applied to another server they make a zone of the same content
+//	X1. The zone file is the content of the zone at one serial, SOA and glue included.
+//	X2. The manifests have no fields that a server sets: applied to another server they make a zone of the same content
 //	    and hash, and applied again they change nothing.
-//	X3. What the user may not read is said to be missing; nothing is left out in silence.
+//	X3. Objects that the user may not read are reported as missing.
 //
 // It does not know what a zone contains: it asks the API.
 //

@@ -47,10 +47,10 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
-	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: what the zone contains; yaml or json: the Zone and its Records as manifests")
+	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: the content of the zone; yaml or json: the Zone and its Records as manifests")
 }
 
-// Run writes the zone that text names, NAMESPACE/NAME or NAME, to out. remarks takes what is missing.
+// Run writes the zone that text names, NAMESPACE/NAME or NAME, to out. It reports missing parts to remarks.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	if formats := []string{formatZoneFile, formatYAML, formatJSON}; !slices.Contains(formats, o.Output) {
 		return fmt.Errorf("--output %q: write one of %q", o.Output, formats)
@@ -92,7 +92,7 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 	objects := []any{zone}
 	delegations, err := delegationsOf(ctx, client, id)
 	if apierrors.IsForbidden(err) {
-		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are not in it, for they may not be listed (%v); ask for the right to list delegations in namespace %s\n", err, id.Namespace); err != nil {
+		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); ask for permission to list delegations in namespace %s\n", err, id.Namespace); err != nil {
 			return err
 		}
 	} else if err != nil {
@@ -118,12 +118,12 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 		return err
 	}
 	if missing != nil {
-		_, err = fmt.Fprintf(remarks, "records that the zone has from other namespaces than %s are not in it, for they may not be listed (%v); ask for the right to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
+		_, err = fmt.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them (%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
 	}
 	return err
 }
 
-// delegationsOf are the Delegations of the zone; a server that has no such kind has none.
+// delegationsOf lists the Delegations of the zone, none on a server without that kind.
 func delegationsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (all []*v1alpha1.Delegation, err error) {
 	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + zone.Name}
 	err = load.EachItem(ctx, client.KubizoneV1alpha1().Delegations(zone.Namespace).List, options, func(d *v1alpha1.Delegation) error {
@@ -136,7 +136,7 @@ func delegationsOf(ctx context.Context, client versioned.Interface, zone types.N
 	return all, err
 }
 
-// recordsOf are the Records that the zone has adopted. missing says why there may be others.
+// recordsOf lists the Records that the zone has adopted. missing is the error that hides others.
 func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []*v1alpha1.Record, missing, err error) {
 	records, err = listRecords(ctx, client, metav1.NamespaceAll, zone)
 	if apierrors.IsForbidden(err) {
@@ -155,11 +155,10 @@ func listRecords(ctx context.Context, client versioned.Interface, namespace stri
 	return records, err
 }
 
-// asWritten is what somebody wrote of an object's metadata.
+// asWritten returns the metadata that users set.
 func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := metav1.ObjectMeta{Namespace: metadata.Namespace, Name: metadata.Name, Labels: metadata.Labels, Annotations: metadata.Annotations}
-	// The server's word (S3.8), the mark of a file that was loaded into another server, and a copy of the object
-	// itself.
+	// The label of the server (S3.8), the mark of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
@@ -200,8 +199,9 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export ZONE",
 		Short: "write a zone out as zone file or manifests",
-		Long: `Write a zone out: what it contains, as a zone file that name servers load and kubizone import reads, or the Zone, its
-Delegations and Records as manifests that can be applied again. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
+		Long: `Write a zone out: its content, as a zone file that name servers load and kubizone import reads, or the Zone, its
+Delegations and Records as manifests that can be applied again. ZONE is the name of the Zone object, or
+NAMESPACE/NAME.`,
 		Example: `  kubizone export -n platform example-org > example.org.zone
   kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
 		Args: cobra.ExactArgs(1),

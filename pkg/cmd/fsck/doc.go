@@ -5,9 +5,9 @@
 //
 // It promises:
 //
-//	F1. It writes nothing into a store that it checks, but for what etcd itself writes when it is started.
-//	F2. A data directory in use is checked through the process that has it.
-//	F3. Damage is exit code 1; work that a running server will do is none.
+//	F1. It writes nothing into a store that it checks, except what etcd itself writes at its start.
+//	F2. A data directory in use is checked through the process that uses it.
+//	F3. Damage is exit code 1. Pending work of a running server is not damage.
 //
 // It does not know what is right: that is the ledger's to say (pkg/ledger/fsck).
 //

@@ -29,13 +29,13 @@ type Options struct {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Source.AddFlags(flags)
-	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile, "encryption configuration of the server, where it has one")
+	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile, "encryption configuration of the server, if it has one")
 }
 
 // Validate reports all that is wrong with the options.
 func (o *Options) Validate() error { return o.Source.Validate() }
 
-// Run checks and writes the report. ErrDamaged when it names damage.
+// Run checks the store and writes the report. It returns ErrDamaged if the report names damage.
 func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	where, release, err := o.Source.Reach(ctx)
 	if err != nil {
@@ -61,9 +61,9 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "fsck",
 		Short: "recompute what is stored from the objects and compare",
-		Long: `Recompute every internal key and every step of the journals from the zones and records, at one revision, and say where
-they differ. Nothing is repaired and nothing is written. Exit code 1 says that there is damage; what a running server has
-still to do is none.`,
+		Long: `Recompute every internal key and every step of the journals from the zones and records, at one revision, and report
+differences. Nothing is repaired and nothing is written. Exit code 1 means damage; pending work of a running server is
+not damage.`,
 		Example: `  kubizone fsck --data-dir ./data
   kubizone fsck --etcd-servers https://etcd-0:2379,https://etcd-1:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key`,
 		Args: cobra.NoArgs,

@@ -25,10 +25,10 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// FieldManager is the name under which an import writes.
+// FieldManager is the field manager of an import.
 const FieldManager = "kubizone-import"
 
-// ErrRefused says that the report names what is to be mended.
+// ErrRefused says that the report names lines to mend.
 var ErrRefused = errors.New("see above")
 
 // Options are the flags.
@@ -52,7 +52,7 @@ func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), DryRun: dryRunNone, Workers: load.DefaultWorkers}
 }
 
-// The values of --dry-run that kubectl has and that mean something here.
+// The values of --dry-run, as of kubectl, that are supported here.
 const (
 	dryRunNone   = "none"
 	dryRunServer = "server"
@@ -63,22 +63,22 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
 	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
-	flags.StringVar(&o.Origin, "origin", o.Origin, "what relative names of a zone file are relative to before its first $ORIGIN; without it the name of the Zone, or where that is not there yet a NAME with dots of the Zone object, or a file name like NAME.zone or db.NAME")
-	flags.StringVar(&o.View, "view", o.View, "view that the Zone is in, or is made in with --create-zone; empty is the default view")
+	flags.StringVar(&o.Origin, "origin", o.Origin, "origin of relative names of a zone file before its first $ORIGIN; default: the name of the Zone, or if it does not exist yet, the name of the Zone object if that has a dot, or of a file like NAME.zone or db.NAME")
+	flags.StringVar(&o.View, "view", o.View, "view of the Zone, or of the one that --create-zone makes; empty is the default view")
 	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, and import NS at the apex as Records")
-	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
+	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about all changes and stores none")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
-	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and keep nothing")
-	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import made and none of the sources has any more: of the Zone and namespace of zone files, or of the Zones and namespaces that the manifests name; never a Record that another field manager has set a field of, nor any Zone")
-	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let through what was removed where it is so much of a zone that the zone is held, by the annotation kubi.zone/publish-deletions")
-	flags.IntVar(&o.Workers, "workers", o.Workers, "how many writes are under way at a time; more are faster where the server waits for its disk")
-	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is not taken, instead of going on with the others")
-	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over what others have changed since the last import")
-	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: map them, and compare what each zone contains with what it contained there")
+	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and store nothing")
+	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import made and no source has any more, in the Zone and namespace of zone files, or in the Zones and namespaces that manifests name; never a Record with fields of another field manager, nor a Zone")
+	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let removals through that would hold a zone, by the annotation kubi.zone/publish-deletions")
+	flags.IntVar(&o.Workers, "workers", o.Workers, "number of concurrent writes; more are faster if the server waits for its disk")
+	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, instead of continuing with the others")
+	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
+	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: convert them, and compare the content of each zone with what v0 served")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
 }
 
-// standardInput is what the report calls what comes from there.
+// standardInput is the name of standard input in the report.
 const standardInput = "standard input"
 
 // source is one argument.
@@ -88,7 +88,7 @@ type source struct {
 	transfer *transfer.Source
 }
 
-// Config is what the options mean.
+// Config is the validated form of the options.
 type Config struct {
 	client  *rest.Config
 	sources []source
@@ -97,7 +97,7 @@ type Config struct {
 	plan    bool
 }
 
-// Complete reads the options and reports all that is wrong with them. warnings are for the user and stop nothing.
+// Complete validates the options and reports all errors at once. warnings are for the user.
 func (o *Options) Complete(arguments []string) (c *Config, warnings []string, err error) {
 	c = &Config{}
 	var wrong []error
@@ -136,42 +136,42 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		c.target, err = o.parseTarget(namespace)
 		fault(err)
 		if o.FromCRD {
-			fault(errors.New("--from-crd goes with manifests, and a zone file is none: import one after the other"))
+			fault(errors.New("--from-crd goes with manifests, not with zone files: import them separately"))
 		}
 	case o.Zone != "" || o.View != "" || o.Origin != "" || o.CreateZone:
-		fault(errors.New("--zone, --view, --origin and --create-zone go with zone files and transfers: manifests say theirs themselves"))
+		fault(errors.New("--zone, --view, --origin and --create-zone go with zone files and transfers; manifests name their own"))
 	}
 	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
 		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
 	}
 	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
-		fault(fmt.Errorf("--dry-run %q: write %s or %s; what a record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
+		fault(fmt.Errorf("--dry-run %q: write %s or %s; only the server can decide about a record", o.DryRun, dryRunNone, dryRunServer))
 	}
 	if o.AllowDeletions && !o.Prune {
-		fault(errors.New("--allow-deletions goes with --prune: nothing else removes anything"))
+		fault(errors.New("--allow-deletions goes with --prune, which alone removes Records"))
 	}
 	fault(load.CheckWorkers("--workers", o.Workers))
 	c.load = load.Config{
 		Workers: o.Workers,
 		Client:  c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
-		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a look with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
+		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a check with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
 	}
 	c.plan = o.Plan
 	return c, warnings, errors.Join(wrong...)
 }
 
-// sourcesOf are what an argument names: of a directory, the files that up --load takes from it.
+// sourcesOf returns the sources of an argument: of a directory, the files that up --load reads.
 func (o *Options) sourcesOf(argument string) ([]source, error) {
 	switch {
 	case strings.Contains(argument, "://"):
 		from, err := transfer.ParseSource(argument)
 		return []source{{name: argument, transfer: &from}}, err
 	case argument == "-":
-		// What is a zone's goes into a zone.
+		// With --zone it is a zone file.
 		return []source{{name: standardInput, manifest: o.Zone == ""}}, nil
 	}
 	if info, err := os.Stat(argument); err != nil || !info.IsDir() {
-		return []source{{name: argument, manifest: load.IsManifest(argument)}}, nil // What cannot be read is reported when its turn comes.
+		return []source{{name: argument, manifest: load.IsManifest(argument)}}, nil // an unreadable file is reported later
 	}
 	files, err := load.Source{Path: argument}.Files()
 	var found []source
@@ -184,8 +184,8 @@ func (o *Options) sourcesOf(argument string) ([]source, error) {
 	return found, err
 }
 
-// parseTarget finds the namespaces: that of the Zone is the one before the slash, that of the records the one of -n;
-// each is the other's where only one is given, and the context's where none is.
+// parseTarget finds the namespaces: that of the Zone before the slash, that of the records by -n. If only one is given
+// it is that of both, and if none is, that of the context.
 func (o *Options) parseTarget(namespace string) (load.Target, error) {
 	if o.Zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
@@ -218,7 +218,7 @@ func (o *Options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-// Run imports one source after the other. ErrRefused when something of them was not taken.
+// Run imports one source after the other. It returns ErrRefused if a part of them was refused.
 func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	cfg := c.load
 	cfg.Report = func(line string) { fmt.Fprintln(progress, line) }
@@ -255,7 +255,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 			failed = append(failed, err)
 		}
 	}
-	// By name, whatever the order in which the answers came.
+	// Sorted by name: the answers come in any order.
 	slices.SortStableFunc(planned, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
 	for _, line := range planned {
 		fmt.Fprintln(out, line)
@@ -309,21 +309,25 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files, transfers and manifests into zones",
-		Long: `Bring the records of zone files, or of zones that other servers hand out by AXFR, into a Zone: one Record for each RRset,
-through the API, as the user of the kubeconfig. A source that cannot be read or holds no zone is reported, the others are
-imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its origin from --origin, the
-Zone, or its own name (example.org.zone, db.example.org). What is not taken is reported line by line with what would be right,
-and the exit code is 1. The same import again writes nothing. Records are written beside each other, and what was written stays where others
-are refused: an import is not one transaction. kubizone apply --atomic changes up to 100 Records in one.
+		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
+RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
+concurrently, and those that are written stay if others are refused: an import is not one transaction. kubizone apply
+--atomic changes up to 100 Records in one.
 
-SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it. A Zone without name servers
-gets those of the file as a Record.
---plan prints what would change. Records of an earlier import that no source has any more are reported, and removed with
---prune; where that is so much of a zone that the zone is held (S7.5), --plan foretells it, the report says so, the exit code is 1, and
---allow-deletions lets it through. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
+A refused line is reported with its reason and the next step, and the exit code is 1. A source that cannot be read or
+has no zone is reported, the others are imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its
+origin from --origin, the Zone, or its own name (example.org.zone, db.example.org).
 
-Files that end in .yaml, .yml or .json are manifests, and applied; standard input is a zone file where --zone is given. Of a
-directory, and all below it, manifests and files that end in .zone or .db are imported.`,
+SOA and name servers are fields of the Zone: where the file differs, the report has the command that sets them. A Zone
+without name servers gets those of the file as a Record. The records go into the namespace of -n, which may be another
+one than the Zone's; without it, into the Zone's.
+
+--plan prints what would change. Records of an earlier import that no source has any more are reported, and removed
+with --prune. If that would hold the zone (S7.5), --plan and the report tell, the exit code is 1, and
+--allow-deletions lets it through.
+
+Files that end in .yaml, .yml or .json are manifests, and are applied. Standard input is a zone file if --zone is
+given. Of a directory, and all below it, manifests and files that end in .zone or .db are imported.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
   kubizone import example.org.zone --zone platform/example-org --prune --plan

@@ -649,7 +649,7 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"--zone: name the Zone":               {"a.zone"},
 		"--zone \"Example_Org\"":              {"a.zone", "--zone", "Example_Org"},
-		"manifests say theirs themselves":     {"a.yaml", "--zone", "x"},
+		"manifests name their own":            {"a.yaml", "--zone", "x"},
 		"--from-crd goes with manifests":      {"a.zone", "--zone", "x", "--from-crd"},
 		"--dry-run \"client\"":                {"a.zone", "--zone", "x", "--dry-run=client"},
 		"axfr://SERVER[:PORT]/ZONE":           {"axfr://192.0.2.1", "--zone", "x"},

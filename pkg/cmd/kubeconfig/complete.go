@@ -20,12 +20,12 @@ import (
 const (
 	// completionTime bounds how long a shell waits for the server.
 	completionTime = 3 * time.Second
-	// completionLimit bounds how many zones are asked for.
+	// completionLimit bounds how many zones are listed.
 	completionLimit = 500
 )
 
-// CompleteZone has a shell complete the argument ZONE, and -n with the namespaces that have zones. Where the server
-// does not answer in time, or may not be asked, a shell has nothing to offer.
+// CompleteZone completes the argument ZONE, and -n with the namespaces that have zones. If the server does not answer
+// in time or denies the list, there are no completions.
 func (o *Options) CompleteZone(command *cobra.Command) error {
 	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(arguments) > 0 {
@@ -36,8 +36,8 @@ func (o *Options) CompleteZone(command *cobra.Command) error {
 	return o.completeNamespace(command)
 }
 
-// CompleteZoneFlag does the same for a flag that names a zone, and leaves the arguments as they are: files, where
-// nothing else is said of them.
+// CompleteZoneFlag does the same for a flag that names a zone. The completion of arguments stays as it is: files, by
+// default.
 func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
 	if err := command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return o.completeNames(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
@@ -58,7 +58,7 @@ func (o *Options) completeNamespace(command *cobra.Command) error {
 	})
 }
 
-// completeNames are names in the namespace of Client, or NAMESPACE/NAME where what is typed has a slash.
+// completeNames returns names in the namespace of Client, or NAMESPACE/NAME if the typed text has a slash.
 func (o *Options) completeNames(ctx context.Context, typed string) (names []string) {
 	_, namespace, err := o.Client()
 	if err != nil {
@@ -77,7 +77,7 @@ func (o *Options) completeNames(ctx context.Context, typed string) (names []stri
 	return names
 }
 
-// listZones are the metadata of the zones of a namespace.
+// listZones returns the metadata of the zones of a namespace.
 func (o *Options) listZones(ctx context.Context, namespace string) (zones []metav1.ObjectMeta) {
 	config, _, err := o.Client()
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeconfig gives a sub-command that is a client of the API the flags every Kubernetes client has: which
-// kubeconfig, context, user, namespace, and whom to impersonate.
+// Package kubeconfig gives sub-commands that are clients of the API the flags of every Kubernetes client: kubeconfig,
+// context, user, namespace, and the user to impersonate.
 //
 // It promises:
 //

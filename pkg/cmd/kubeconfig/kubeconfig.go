@@ -29,7 +29,8 @@ func NewOptions() *Options {
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags: all but -n. Basic authentication has none: no kube-apiserver takes it any more.
+// AddFlags binds the options to flags, except -n. There are none for basic authentication, which no kube-apiserver
+// supports any more.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, o.rules.ExplicitPath, "kubeconfig file to use")
 	names := clientcmd.RecommendedConfigOverrideFlags("")
@@ -38,16 +39,16 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&o.overrides, flags, names)
 }
 
-// AddNamespaceFlag binds -n, for a sub-command that works on what is in a namespace.
+// AddNamespaceFlag binds -n, for a sub-command that works on objects of a namespace.
 func (o *Options) AddNamespaceFlag(flags *pflag.FlagSet) {
 	clientcmd.RecommendedConfigOverrideFlags("").ContextOverrideFlags.Namespace.BindStringFlag(flags, &o.overrides.Context.Namespace)
 	flags.Lookup(clientcmd.FlagNamespace).Usage = "namespace to work in; absent: that of the context"
 }
 
-// Namespace is the one that -n asks for, empty where it does not.
+// Namespace is the value of -n, empty if it is not given.
 func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
-// Object is what an argument NAMESPACE/NAME, or NAME in the namespace of Client, names.
+// Object is the object of an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
 func (o *Options) Object(argument, namespace string) (types.NamespacedName, error) {
 	before, after, found := strings.Cut(argument, "/")
 	if !found {
@@ -59,8 +60,8 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 	return types.NamespacedName{Namespace: before, Name: after}, nil
 }
 
-// ForZone is a client and the zone that an argument names: NAMESPACE/NAME, or NAME in the namespace of Client. What
-// the server says of reading is not printed: the output may be the terminal.
+// ForZone returns a client and the zone of an argument: NAMESPACE/NAME, or NAME in the namespace of Client. Warnings of
+// the server are not printed, since the output may go to the terminal.
 func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.Client()
 	if err != nil {
@@ -75,8 +76,8 @@ func (o *Options) ForZone(argument string) (versioned.Interface, types.Namespace
 	return client, zone, err
 }
 
-// Client is what the flags and files together say: how to reach the server, and the namespace of -n or else of the
-// context.
+// Client returns the configuration of flags and files together: how to reach the server, and the namespace of -n, else
+// that of the context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {
@@ -84,9 +85,9 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	}
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, "", fmt.Errorf("--kubeconfig: there is none in %s, and this is no pod of a cluster; name a kubeconfig file", strings.Join(o.rules.GetLoadingPrecedence(), ", "))
+		return nil, "", fmt.Errorf("--kubeconfig: none found in %s, and this is not a pod of a cluster; name a kubeconfig file", strings.Join(o.rules.GetLoadingPrecedence(), ", "))
 	case err != nil:
-		return nil, "", fmt.Errorf("--kubeconfig: %w; name a kubeconfig that can be read, by the flag or $KUBECONFIG, and what is in it", err)
+		return nil, "", fmt.Errorf("--kubeconfig: %w; name a readable kubeconfig, by the flag or $KUBECONFIG, and an entry in it", err)
 	}
 	config.UserAgent = version.UserAgent("kubizone")
 	return config, namespace, nil
