@@ -39,10 +39,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errLost ends a process that is not the one that works any more: what another writes is not known to its caches.
+// errLost ends a process that no longer has the Lease: its caches may lack what the next one writes.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// errStandalone ends a process that could wait for ever.
+// errStandalone ends a process that would wait for ever.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
 // worker is one run.
@@ -55,20 +55,20 @@ type worker struct {
 	recorder   events.EventBroadcaster
 }
 
-// Run works, or waits for its turn, until ctx ends, and returns nil then; an error is what ended it before.
+// Run works, or waits for the Lease, until ctx ends, and returns nil then. An error ended it before.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
 		return err
 	}
 	defer shell.Close()
-	w, err := c.assemble(shell)
+	w, err := c.newWorker(shell)
 	if err != nil {
 		return err
 	}
-	// What is under way when ctx ends is written down: that needs zones, Lease and Events for a moment longer.
+	// Deliveries in flight when ctx ends write their outcome, and need zones, Lease and Events until then.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
-		// A server that does not answer now may later; one that answers so has none.
+		// A server that does not answer may do so later; one that answers NotFound has no Leases.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(err) {
 			return errStandalone
 		}
@@ -77,11 +77,11 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		defer w.recorder.Shutdown()
 		w.Say("ready: waiting for Lease %s as %s", w.Lease, w.identity)
-		return w.lead(running, outlasting)
+		return w.workWithLease(running, outlasting)
 	})
 }
 
-func (c *Config) assemble(shell *process.Process) (*worker, error) {
+func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	w := &worker{Config: c, Process: shell, identity: host + "_" + string(uuid.NewUUID())}
 	reach := rest.CopyConfig(c.Client)
 	reach.UserAgent = version.UserAgent(class.FieldManager)
-	// How much is too much a second is the server's to say.
+	// The server limits requests by priority and fairness.
 	reach.QPS = -1
 	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 		Providers: delivering.Sources{Members: members, Views: set, Client: client}.Constructors(),
 		Secrets:   delivering.ClusterSecrets{Client: w.cluster.CoreV1()}, Namespaces: theirs.Core().V1().Namespaces(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
-		// Who led before let go of the Lease when nothing was under way, or has not renewed it for longer than a call
-		// takes.
+		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
+		// than a call takes.
 		Alone: true, Lease: c.LeaseDuration, HealthInterval: c.HealthCheckInterval, Backoff: c.Backoff(),
 	})
 	if err != nil {
@@ -121,12 +121,12 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.Informers = []process.Informers{ours, theirs}
-	// Whose name is taken in a class is not known before.
-	w.Beside, w.Known = []func(context.Context){members.Run}, members.WaitForSync
+	// Before members are there it is not known which zones have a name in a class.
+	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }
 
-// trimNamespace leaves what classes look at.
+// trimNamespace keeps the fields that classes look at.
 func trimNamespace(object any) (any, error) {
 	if namespace, ok := object.(*corev1.Namespace); ok {
 		namespace.ManagedFields, namespace.Annotations = nil, nil
@@ -134,9 +134,9 @@ func trimNamespace(object any) (any, error) {
 	return object, nil
 }
 
-// lead waits for the Lease and works while it has it. The Lease is let go of when the work has ended, not when it is
-// told to: until then another would find calls of ours on their way.
-func (w *worker) lead(running, outlasting context.Context) error {
+// workWithLease waits for the Lease and works while it has it. It releases the Lease when the work has ended and not
+// when the work is told to end: until then the next one would begin beside calls of this one that are in flight.
+func (w *worker) workWithLease(running, outlasting context.Context) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
 	stopped := make(chan error, 1)
@@ -145,8 +145,8 @@ func (w *worker) lead(running, outlasting context.Context) error {
 			LeaseMeta: metav1.ObjectMeta{Namespace: w.Lease.Namespace, Name: w.Lease.Name}, Client: w.cluster.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: w.identity},
 		},
-		// Who cannot renew stops after half of the Lease, and its last call to a provider ends within the other half:
-		// who leads next finds nothing of it on its way.
+		// A controller that cannot renew stops after half of the Lease, and its last call to a provider ends within the
+		// other half: the next one finds no call of it in flight.
 		LeaseDuration: w.LeaseDuration, RenewDeadline: w.LeaseDuration / 2, RetryPeriod: w.LeaseDuration / 5, ReleaseOnCancel: true, Name: class.FieldManager,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {

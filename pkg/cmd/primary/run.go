@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// Run serves until ctx ends and returns nil then; an error is what ended it before.
+// Run serves until ctx ends and returns nil then. An error ended it before.
 func (c *Config) Run(ctx context.Context) error {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	dns, err := c.Primary(set)
@@ -42,7 +42,7 @@ func (c *Config) Run(ctx context.Context) error {
 		p.Say("warning: %s", warning)
 	}
 
-	// The feed bounds what it asks at once; how much that is a second is the server's to say.
+	// The feed bounds its requests in flight; the server limits their rate by priority and fairness.
 	reach := rest.CopyConfig(c.Client)
 	reach.QPS = -1
 	reach.UserAgent = version.UserAgent("kubizone-primary")
@@ -78,7 +78,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	dnsserving.NewMetrics(p.Registry, dns)
 	p.Informers = []process.Informers{informers}
-	p.Beside, p.Known = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
+	p.Background, p.WaitFirst = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
 	// serving is true while questions are answered.
 	var serving atomic.Bool
 	p.Unready = func() string {
@@ -87,7 +87,7 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return ""
 	}
-	// Zones outlive DNS, which outlives ctx for as long as transfers may take to end.
+	// Transfers may take a while to end after ctx does; zones stay for them.
 	return p.Run(ctx, func(running, _ context.Context) error {
 		serving.Store(true)
 		defer context.AfterFunc(running, func() { serving.Store(false) })()
@@ -99,7 +99,7 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-// secrets are those of the cluster, or of a directory where one is named.
+// secrets returns where Secrets are read from: the cluster, or a directory if one is named.
 func (c *Config) secrets(reach *rest.Config) (class.Secrets, error) {
 	if c.SecretsDir != "" {
 		return delivering.DirectorySecrets(c.SecretsDir), nil

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// probeTime bounds reading a request of a prober.
-	probeTime = 10 * time.Second
-	// reachTime bounds one question whether the API answers; after reachPause comes the next. What zones are missing is
-	// said after each readPause.
-	reachTime  = 10 * time.Second
-	reachPause = 2 * time.Second
-	readPause  = 30 * time.Second
+	// probeTimeout bounds reading a request of a prober.
+	probeTimeout = 10 * time.Second
+	// reachTimeout bounds one request that asks whether the API answers; after reachPause comes the next. Zones that
+	// are missing are named after each readPause.
+	reachTimeout = 10 * time.Second
+	reachPause   = 2 * time.Second
+	readPause    = 30 * time.Second
 )
 
 // Informers is a factory of them.
@@ -41,13 +41,13 @@ type Informers interface {
 type Process struct {
 	// Registry has the metrics of this run alone; /metrics shows them.
 	Registry metrics.KubeRegistry
-	// Informers and Beside run until the work has ended.
-	Informers []Informers
-	Beside    []func(ctx context.Context)
-	Feed      *fromapi.Source
-	// Known returns when all that is to be known before the work begins, beside zones, is. Nil: nothing.
-	Known func(ctx context.Context) error
-	// Unready is why it is not ready though all is known, empty when it is. Nil: it always is.
+	// Informers and Background run until the work has ended.
+	Informers  []Informers
+	Background []func(ctx context.Context)
+	Feed       *fromapi.Source
+	// WaitFirst returns when everything but zones is there that the work needs. Nil: it needs zones alone.
+	WaitFirst func(ctx context.Context) error
+	// Unready says why the process is not ready although the work has begun, "" when it is. Nil: it always is.
 	Unready func() string
 
 	out    io.Writer
@@ -75,15 +75,16 @@ func (p *Process) Say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts what is read, waits until it is there, and works until ctx ends, or something that it needs does; then it
-// returns nil, or what ended it. running ends with ctx, outlasting when work has returned.
+// Run starts the informers, waits until what the work needs is there, and works until ctx ends, or a part ends that the
+// work needs. It returns nil for the first and an error for the second. running ends with ctx, outlasting when work has
+// returned.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var parts sync.WaitGroup
 	defer parts.Wait()
 
-	prober := &http.Server{Handler: p.handler(), ReadTimeout: probeTime, WriteTimeout: probeTime}
+	prober := &http.Server{Handler: p.newHandler(), ReadTimeout: probeTimeout, WriteTimeout: probeTimeout}
 	parts.Go(func() {
 		if err := prober.Serve(p.health); !errors.Is(err, http.ErrServerClosed) {
 			fail(fmt.Errorf("--health-listen %s: %w", p.health.Addr(), err))
@@ -97,12 +98,12 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 		defer informers.Shutdown()
 	}
 	defer end()
-	for _, beside := range p.Beside {
-		parts.Go(func() { beside(outlasting) })
+	for _, run := range p.Background {
+		parts.Go(func() { run(outlasting) })
 	}
 	p.Say("health on %s, reading zones", p.health.Addr())
-	parts.Go(func() { p.explain(running) })
-	err := p.read(running, outlasting, &parts)
+	parts.Go(func() { p.reportWaiting(running) })
+	err := p.readZones(running, outlasting, &parts)
 	if err == nil {
 		close(p.begun)
 		err = work(running, outlasting)
@@ -113,14 +114,14 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// explain says what it waits for until the work begins: why the API does not answer, once for each reason, for
-// informers go on without a word where nobody listens; then which zones are missing.
-func (p *Process) explain(ctx context.Context) {
+// reportWaiting says until the work begins what the process waits for. First it says why the API does not answer, once
+// for each reason, because informers retry without a word; then it names the zones that are missing.
+func (p *Process) reportWaiting(ctx context.Context) {
 	var said string
 	for answers := false; ; {
 		pause := readPause
 		if !answers {
-			err := p.Feed.Client.Get().AbsPath("/apis").MaxRetries(0).Timeout(reachTime).Do(ctx).Error()
+			err := p.Feed.Client.Get().AbsPath("/apis").MaxRetries(0).Timeout(reachTimeout).Do(ctx).Error()
 			var status apierrors.APIStatus
 			answers = err == nil || errors.As(err, &status)
 			if !answers {
@@ -143,23 +144,23 @@ func (p *Process) explain(ctx context.Context) {
 	}
 }
 
-// read returns when all is known. Zones come after the rest, which may say which of them are wanted.
-func (p *Process) read(running, outlasting context.Context, parts *sync.WaitGroup) error {
-	if p.Known != nil {
-		if err := p.Known(running); err != nil {
+// readZones returns when everything is there. Zones come last, because the rest may say which of them are wanted.
+func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
+	if p.WaitFirst != nil {
+		if err := p.WaitFirst(running); err != nil {
 			return err
 		}
 	}
-	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // ends with outlasting, and no other way
+	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // its error is that outlasting has ended
 	return p.Feed.Wait(running)
 }
 
-func (p *Process) handler() http.Handler {
+func (p *Process) newHandler() http.Handler {
 	unready := func() string {
 		select {
 		case <-p.begun:
 		default:
-			// Names of zones are not for everybody who reaches the port.
+			// The port needs no credentials, so it does not tell names of zones.
 			return "zones are still being read; the log names those that cannot be"
 		}
 		if p.Unready == nil {
