@@ -15,6 +15,10 @@ image=${IMAGE:-ghcr.io/kubi-zone/kubizone}
 source=https://github.com/kubi-zone/kubizone
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+if [[ -n $(ls -A "$dist" | grep -vx programs) ]]; then
+  echo "$dist is not empty: name another directory, or empty it but for programs" >&2
+  exit 1
+fi
 tree=v$(sed -n 's/^var number = "\(.*\)-dev"$/\1/p' pkg/version/version.go)
 version=${VERSION:-$tree}
 if [[ $version != "$tree" ]]; then
@@ -83,9 +87,12 @@ for programs in "$dist"/programs/*; do
 done
 crane index append "${manifests[@]}" --tag "$made:$version"
 crane pull --format oci "$made:$version" "$dist/image"
-archive "$dist/kubizone-$version-image.tar" -C "$dist/image" oci-layout index.json blobs
 crane digest "$made:$version"
 digest=$(<"$work/crane.out")
+# The names under which tools of OCI and containerd take the image out of the layout; crane's own would be that of the registry above.
+names="\"annotations\": {\"org.opencontainers.image.ref.name\": \"$version\", \"io.containerd.image.name\": \"$image:$version\"}"
+sed -i "s|\"digest\": \"$digest\"|&, $names|" "$dist/image/index.json"
+archive "$dist/kubizone-$version-image.tar" -C "$dist/image" oci-layout index.json blobs
 echo "$image:$version@$digest" >"$dist/image.txt"
 
 deploy=$(realpath --relative-to "$work" artifacts/deploy) # kustomize knows relative directories alone

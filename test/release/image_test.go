@@ -27,6 +27,8 @@ type descriptor struct {
 	Digest    string
 	Size      int
 	Platform  struct{ OS, Architecture string }
+	// Of the image in index.json alone.
+	Annotations map[string]string
 }
 
 type index struct{ Manifests []descriptor }
@@ -76,8 +78,10 @@ func judgeImage(t *testing.T, dist string) {
 	if err := json.Unmarshal(readFile(t, dist, "image", "index.json"), &top); err != nil || len(top.Manifests) != 1 {
 		t.Fatalf("index.json has %d images: %v", len(top.Manifests), err)
 	}
-	if name := strings.TrimSpace(string(readFile(t, dist, "image.txt"))); !strings.HasSuffix(name, ":"+tag+"@"+top.Manifests[0].Digest) {
-		t.Errorf("the image is called %s, and is %s", name, top.Manifests[0].Digest)
+	name := strings.TrimSpace(string(readFile(t, dist, "image.txt")))
+	names := top.Manifests[0].Annotations
+	if names["io.containerd.image.name"]+"@"+top.Manifests[0].Digest != name || names["org.opencontainers.image.ref.name"] != tag || !strings.Contains(name, ":"+tag+"@") {
+		t.Errorf("the image is called %s, and is %s with names %v", name, top.Manifests[0].Digest, names)
 	}
 	var platforms []string
 	for _, one := range decodeBlob[index](t, dist, top.Manifests[0], "index.v1+json").Manifests {
