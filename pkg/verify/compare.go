@@ -39,7 +39,7 @@ const (
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
-	ByRequests  = "requests" // one for each RRset, of a webhook: it cannot find what is foreign either
+	ByRequests  = "requests" // the provider of the class asked for each RRset, and cannot find what is foreign either
 )
 
 // Zone is what a zone contains at one serial.
