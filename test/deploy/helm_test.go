@@ -285,7 +285,7 @@ func TestChart_refusesWrongValues(t *testing.T) {
 		"apiserver.resources.limits.memory=2G":  "at '/apiserver/resources/limits/memory'",
 		"networkPolicy.apiCIDRs={10.0.0.1}":     "at '/networkPolicy/apiCIDRs/0'",
 		"classes.internal.secrets.dns=transfer": "at '/classes/internal/secrets/dns': got string, want array",
-		"image.repository=":                     "image.repository is empty: build the image",
+		"image.repository=":                     "image.repository is empty: take the chart of a release",
 		"apiserver.securePort=443":              "at '/apiserver/securePort': minimum",
 	} {
 		_, err := helm(t, nil, "template", "kubizone", chart, "--set", "image.repository=kubizone", "--set", value)

@@ -3,7 +3,7 @@ Copyright The Kubizone Authors.
 SPDX-License-Identifier: Apache-2.0
 
 Names are fixed, because a cluster has one APIService v1alpha1.kubi.zone and so one installation. templates/NAME renders
-into artifacts/deploy/NAME (hack/update-deploy.sh): a comment with "#" is for readers of both, one with "/*" for this chart.
+into artifacts/deploy/NAME (go test ./test/deploy -run Chart -update): a comment with "#" is for readers of both, one with "/*" for this chart.
 */ -}}
 
 {{- define "kubizone.image" -}}
@@ -11,11 +11,7 @@ into artifacts/deploy/NAME (hack/update-deploy.sh): a comment with "#" is for re
 {{- if not $image.repository -}}
 {{- fail "image.repository is empty: take the chart of a release, or build and push an image (docs/install.md) and give --set image.repository=REGISTRY/kubizone" -}}
 {{- end -}}
-{{- if $image.digest -}}
-{{ $image.repository }}@{{ $image.digest }}
-{{- else -}}
-{{ $image.repository }}:{{ $image.tag | default (printf "v%s" .Chart.AppVersion) }}
-{{- end -}}
+{{ $image.repository }}:{{ $image.tag | default (printf "v%s" .Chart.AppVersion) }}{{ with $image.digest }}@{{ . }}{{ end }}
 {{- end -}}
 
 {{- /* 83 % of limits.memory, in MiB: the collector works harder before the limit ends the process. */ -}}
