@@ -185,8 +185,8 @@ func (x *delta) claimant() claimant {
 	return by
 }
 
-// cameTogether reports whether what is below its name in the zone stood there with it before the cascade,
-// or came later (S2.7). A zone that is renamed has names of its own there.
+// cameTogether reports whether what is below the record's name in the zone stood there with it before the cascade, or
+// came later (S2.7). That does not hold for a zone that is renamed, which has names of its own there.
 func (x *delta) cameTogether() bool { return x.stood && x.holding.renameWork() == nil }
 
 // isNew reports whether the record is not yet in the zone, so taking it in adds one.
@@ -194,11 +194,10 @@ func (x *delta) isNew() bool {
 	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
 }
 
-// refuseCutOff refuses an NS below the apex or a DNAME by a namespace that is not
-// the zone's own where it would cut off somebody else (S3.6), also somebody whose
-// records a cascade is still bringing here (S2.7). A cascade does not ask it of
-// one that stands: the zone's own namespace may have put names below it since. Of one
-// that it brings here it asks no more than about the zone's own hosts.
+// refuseCutOff refuses an NS below the apex, or a DNAME, of a namespace that is not the zone's own, where it would
+// cut off records of another namespace (S3.6). Records that a cascade is still bringing here count (S2.7). A cascade
+// does not refuse a record that stands, since the zone's own namespace may have put names below it meanwhile. A
+// record that a cascade brings here is refused for the zone's own hosts alone.
 func (x *delta) refuseCutOff(held bool) *Refusal {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns := x.ask.Namespace
@@ -246,8 +245,8 @@ func (z *Zone) hasServerBelow(owner name.Rel) bool {
 	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
 }
 
-// refuseSigning refuses a DS by a namespace that is not the zone's own at a zone of a third one: a validating resolver
-// would take that zone for forged. A cascade does not ask it of one that stands.
+// refuseSigning refuses a DS of a namespace that is not the zone's own at a zone of a third namespace: a validating
+// resolver would take that zone for forged. A cascade does not refuse one that stands.
 func (x *delta) refuseSigning() *Refusal {
 	p := x.place
 	if x.standsAlready() {
@@ -260,7 +259,7 @@ func (x *delta) refuseSigning() *Refusal {
 	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can write it, or the owner of zone %s)", p.fqdn, x.zone.FQDN())
 }
 
-// checkCoexistence holds S5.5: what may stand beside what. at is the owner in the way.
+// checkCoexistence refuses what may not stand beside what (S5.5). at is the owner in the way.
 func (x *delta) checkCoexistence(plan *Plan) (at name.Rel, refusal *Refusal) {
 	owner, t := x.come.Owner, x.come.Type
 	if refusal := x.checkOwner(); refusal != nil {
@@ -367,7 +366,8 @@ func (x *delta) mergeOwner() *Owner {
 	return out
 }
 
-// checkAbove refuses what would lie below a DNAME, whose owner at is. below: it lies below NS records.
+// checkAbove refuses what would lie below a DNAME, and returns the owner of that. below says that the record lies
+// below NS records.
 func (x *delta) checkAbove(leaving map[name.Rel][]rdata.Type) (below bool, at name.Rel, refusal *Refusal) {
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -433,9 +433,8 @@ func (x *delta) warnOfOcclusion(below bool, plan *Plan) {
 	}
 }
 
-// leavingTypes are the types that stand at owner, and at each name above it, in zones that lose
-// them to this one: a client's write is decided as if they had come (S2.7). What the record
-// itself has there says nothing.
+// leavingTypes returns the types at the owner, and at each name above it, in zones that lose these names to this one:
+// a client's write is decided as if they had come (S2.7). The record's own data there does not count.
 func (x *delta) leavingTypes() (types map[name.Rel][]rdata.Type, known bool) {
 	if b := x.ask.Before; x.ask.Cascade || !x.holding.isGaining() || b != nil && b.FQDN == x.place.fqdn {
 		return nil, true
@@ -467,8 +466,7 @@ func (c *Contribution) checkSigning() *Refusal {
 	return invalid("spec.domainName", nil, ReasonValidationFailed, "%s at a zone's own apex is made by the server that signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", c.Type, request)
 }
 
-// refuseSeveral refuses more than one value of a type of which a name has one. Of CNAME and
-// DNAME there never were more.
+// refuseSeveral refuses more than one value of a type that a name may have once.
 func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *Refusal {
 	reason := ReasonCNAMEConflict
 	if t != rdata.CNAME && t != rdata.DNAME {
@@ -544,8 +542,8 @@ func relativeData(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// checkLimits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers
-// refuse a zone with more.
+// checkLimits refuses what passes the limits of S5.6 at one name. What was above a limit before may stay and shrink.
+// This does not hold for types: servers refuse a zone with more.
 func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	z, come := x.zone, x.come
 	t := come.Type
@@ -583,8 +581,9 @@ func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
 }
 
-// typesAt counts the types at a name with those that the zone makes there: the SOA, and the NS and addresses of
-// spec.nameServers. At the apex NS is counted in any case: without it the zone is not servable. It changes types.
+// typesAt counts the types at a name, together with those that the zone makes there: the SOA, and the NS and
+// addresses of spec.nameServers. At the apex NS always counts, since the zone is not servable without it. It changes
+// types.
 func (z *Zone) typesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)

@@ -19,18 +19,19 @@ const (
 	repairInterval = 24 * time.Hour
 )
 
-// Behind says that a secondary of a zone is ahead of it. Whoever may write the status of zones says so, of a signed
-// answer of a listed secondary, seen twice; the law sees to the rest of S6.6.
+// Behind says that a secondary of a zone is ahead of it (S6.6). A controller with the right to write the status of
+// zones says so, after two signed answers of a listed secondary.
 type Behind struct {
-	// Serial is the secondary's.
+	// Serial is the serial of the secondary.
 	Serial serial.Serial
-	// Accepted is the serial that somebody accepts in an annotation of the zone, however far it is; 0 for none.
+	// Accepted is the serial that an annotation of the zone accepts, however far ahead it is; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair is the serial with which a zone at last passes a secondary (S6.6), false where it stays as it is: the
-// secondary is not ahead, or is so far ahead that what follows it would not be ahead of last, or that nobody has
-// accepted; or the zone was repaired less than a day ago. repaired is when that was (unix seconds), 0 for never.
+// Repair returns the serial with which a zone passes a secondary (S6.6). It returns false where the serial stays: the
+// secondary is not ahead; the serial after it would not be ahead of last; it is further ahead than a repair goes
+// without the annotation; or the zone was repaired less than a day ago. repaired is the time of that (unix seconds),
+// 0 for never.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {

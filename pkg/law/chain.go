@@ -12,15 +12,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// A zone that is renamed takes along those that follow it by zoneRef, and those
-// that follow these (S6.8). The first commit renames the zone itself, having seen
-// that each of the others can be renamed, and marks all of them with the name they
-// will have. A zone so marked takes in nothing that could not come along: no
-// absolute name, none that would be too long, no zone below. So the cascade, which
-// renames them one by one, parents first, can rename each.
+// A rename of a zone also renames the zones that follow it by zoneRef, and those that follow these (S6.8). The first
+// commit renames the zone itself, after it has checked that each of the others can be renamed, and marks all of them
+// with the names they will have. A marked zone takes in nothing that could not be renamed with it: no absolute name,
+// no name that would be too long, no zone below. So the cascade can rename each of them, one by one, parents first.
 
-// MaxFollowers is how many zones one rename takes along: the first commit compares
-// and marks each of them, in one transaction.
+// MaxFollowers bounds the zones that one rename takes along: the first commit compares and marks each of them in one
+// transaction.
 const MaxFollowers = 40
 
 // follower is a zone that is renamed along with another.
@@ -37,7 +35,7 @@ func (h *Holding) renameWork() *StandingWork {
 	return nil
 }
 
-// renamedTo is the name that a zone at fqdn is about to have; false: it keeps its own.
+// renamedTo returns the name that a zone at fqdn is about to have; false: it keeps its name.
 func (h *Holding) renamedTo(fqdn name.Name) (name.Name, bool) {
 	w := h.renameWork()
 	if w == nil || w.Becomes == fqdn {
@@ -46,7 +44,7 @@ func (h *Holding) renamedTo(fqdn name.Name) (name.Name, bool) {
 	return w.Becomes, true
 }
 
-// withRename puts the mark of a rename beside what else is noted of the work id.
+// withRename adds the mark of a rename to what the holding notes of the work id.
 func (h *Holding) withRename(id string, becomes name.Name, coming []name.Name) *Holding {
 	out := *h
 	out.Works = slices.Clone(h.Works)
@@ -128,7 +126,7 @@ func (d *zoneDecision) checkFollowers(z *Zone, holding *Holding, fqdn name.Name)
 		return nil, true, d.noRename("%d delegated zones with absolute names are below it (S6.8; kubectl get zones -A -l kubi.zone/parent-zone)", children)
 	}
 	for _, b := range there.Zones {
-		// What is below both names is renamed with it, and each leaves its name before another comes.
+		// A zone below both names is renamed with this one, and each leaves its name before another takes it.
 		if b.UID != z.UID && !(along[b.UID] && fqdn.Encloses(old)) {
 			return nil, true, invalid("spec.domainName", d.ask.After.DomainName, ReasonInvalid, "cannot rename to %s: another zone stands at or below it (S6.8)", fqdn)
 		}
@@ -169,7 +167,7 @@ func (d *zoneDecision) checkFollowers(z *Zone, holding *Holding, fqdn name.Name)
 	return chain, true, nil
 }
 
-// checkRecordsFit refuses a rename to fqdn that the names of records of z do not follow.
+// checkRecordsFit refuses a rename to fqdn that a name of a record of z would not survive.
 func (d *zoneDecision) checkRecordsFit(z *Zone, holding *Holding, fqdn name.Name, where string) *Refusal {
 	absolute, longest := 0, 0
 	if roster, _ := get[Roster](&d.reading, Key{Kind: KindRoster, Zone: z.UID}); roster != nil {
@@ -217,16 +215,16 @@ func (d *zoneDecision) markFollowers(plan *Plan, change *ZoneChange, chain []fol
 // that was renamed.
 type FollowAsk struct {
 	Zone *Zone
-	// Work that renames it.
+	// Work is the outbox item of the rename.
 	Work   *Work
 	Now    time.Time
 	By     string
 	WorkID string
 }
 
-// DecideFollow renames a zone to the name its mark says. Nobody asks for it, so
-// it is never refused: a zone that the new parent's rules do not delegate stands
-// there undelegated (S3.3). Plan.Zone is nil where there is nothing to rename.
+// DecideFollow renames a zone to the name in its mark. No client made this request, so it is never refused: a zone
+// that the rules of the new parent do not delegate stands there undelegated (S3.3). Plan.Zone is nil where there is
+// nothing to rename.
 func DecideFollow(seen *Seen, ask FollowAsk) Outcome {
 	d := &zoneDecision{reading: beginReading(seen), by: ask.Work.By, ask: ZoneAsk{Before: ask.Zone, Cascade: true, Now: ask.Now, By: ask.By, WorkID: ask.WorkID}}
 	plan, refusal := d.followZone(ask)
@@ -252,7 +250,7 @@ func (d *zoneDecision) followZone(ask FollowAsk) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	if held != nil {
-		return plan, nil // the zone it follows has gone since, and somebody has taken the name: it keeps its own
+		return plan, nil // the zone that it follows has gone, and another zone took the name: it keeps its own
 	}
 	s := &zonePlace{view: before.View, fqdn: fqdn}
 	x, known := d.parentOf(before.View, fqdn, before.Namespace, holding, &ask.Work.Zones[0], ask.Now)

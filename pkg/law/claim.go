@@ -19,8 +19,8 @@ type claim struct {
 	namespace string
 	// yields says that no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
-	// above is the name of a cut (cut), the base name itself or one above it, or the name right above a wildcard,
-	// whose claim it is; zero: neither's.
+	// above is the name of the cut that the claim comes from (cut), at the base name or above it, or the name right
+	// above the wildcard that it comes from. It is zero for other claims.
 	above name.Rel
 	cut   bool
 }
@@ -31,7 +31,7 @@ type claimant struct {
 	// from is the name at which it is adopted now.
 	from    name.Name
 	cascade bool
-	// together says that see recordDecision.
+	// together: see delta.cameTogether.
 	together bool
 }
 
@@ -85,8 +85,8 @@ func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claiman
 	return claim{}, true
 }
 
-// findHolder returns the namespace whose records hold a base name, or will when what is on its
-// way there is through (S2.6, S2.7); "" for none. known false: facts are needed.
+// findHolder returns the namespace whose records hold a base name, or will hold it when the records on their way
+// there have come (S2.6, S2.7); "" for none. known false: facts are needed.
 func (r *reading) findHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (first string, known bool) {
 	h, known := get[Holders](r, HoldersKey(z.UID, base))
 	if !known {
@@ -111,8 +111,8 @@ func firstOf(namespaces []string) string {
 	return namespaces[0]
 }
 
-// cutHolder is the namespace that the names below a cut at the base name belong to (S4.6).
-// What is on its way there counts as there. known false: facts are needed.
+// cutHolder returns the namespace that the names below a cut at the base name belong to (S4.6). Records on their way
+// there count as there. known false: facts are needed.
 func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (namespace string, known bool) {
 	h, known := get[Holders](r, HoldersKey(z.UID, base))
 	if !known {
@@ -134,9 +134,9 @@ func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claiman
 	return soleNamespace(all, z.Namespace), true
 }
 
-// soleNamespace is the one namespace of a list, own where it has none or several. Two tenants never
-// hold a name together, so of several one is the zone's own. That one may have delegated the
-// name away, and then no tenant answers for it by glue.
+// soleNamespace returns the one namespace of a list, or own where the list has none or several. Two tenants never
+// hold a name together, so of several namespaces one is the zone's own. That one may have delegated the name away,
+// and then no tenant answers for it by glue.
 func soleNamespace(namespaces []string, own string) string {
 	for _, ns := range namespaces {
 		if ns != namespaces[0] {
@@ -177,7 +177,8 @@ func (r *reading) findCutClaim(z *Zone, holding *Holding, base name.Rel, by clai
 	return claim{}, true
 }
 
-// losingOwnerKeys are the owners that a name of the zone is in the zones that lose names to it (S2.7).
+// losingOwnerKeys returns the keys of the owners that a name of the zone has in the zones that lose names to it
+// (S2.7).
 func (h *Holding) losingOwnerKeys(z *Zone, n name.Rel) []Key {
 	at, err := n.In(z.FQDN())
 	if err != nil {
@@ -237,8 +238,8 @@ func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts
 	return cuts, true
 }
 
-// ownClaim is the claim that the zone has on a base name by its spec or by what its apex
-// names. What lost to it leaves no mark: it is tried again when these change (S2.7).
+// ownClaim returns the claim that the zone's own namespace has on a base name by the zone's spec, or by what its apex
+// names. A record that lost to it leaves no mark: it is tried again when the spec or the apex changes (S2.7).
 func (z *Zone) ownClaim(holding *Holding, base name.Rel) (claim, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return claim{namespace: z.Namespace}, true
@@ -246,8 +247,8 @@ func (z *Zone) ownClaim(holding *Holding, base name.Rel) (claim, bool) {
 	return claim{namespace: z.Namespace, yields: true}, z.listsShared(base) || slices.Contains(holding.hostsNamedByApex(z), base)
 }
 
-// refusesItself reports whether the zone would refuse what comes to a namespace by its own
-// claim alone, so that nothing that stands at the name makes a difference.
+// refusesItself reports whether the zone would refuse what comes by its own claim alone, whatever records are at the
+// name.
 func (z *Zone) refusesItself(holding *Holding, p *place, come *Contribution, ns string) bool {
 	c, ok := z.ownClaim(holding, Base(come.Owner))
 	if !ok || slices.Contains(z.MadeNames, come.Owner) {
@@ -300,7 +301,7 @@ func (r *reading) findWildcardClaim(z *Zone, holding *Holding, base name.Rel, by
 			continue
 		}
 		if ns == by.namespace {
-			return claim{namespace: ns, yields: true, above: up}, true // whether it ends or not, no other namespace is in its way
+			return claim{namespace: ns, yields: true, above: up}, true // no other namespace is in its way in either case
 		}
 		ends, known := r.heldByOthers(z, holding, below, ns)
 		if !known || ends {
@@ -332,9 +333,9 @@ func (h *Holding) isGaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }
 
-// wildElsewhere maps names above base to the namespace of the wildcard right below
-// them that a standing cascade brings here or has taken from where it was (S2.7),
-// without those of the zone's own namespace.
+// wildElsewhere maps names above base to the namespace of the wildcard right below them, where a standing cascade
+// brings that wildcard here or has taken it from where it was (S2.7). Wildcards of the zone's own namespace are left
+// out.
 func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[name.Rel]string, bool) {
 	var ups []name.Rel
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -416,10 +417,10 @@ func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bo
 	return up, ok && up == Base(owner)
 }
 
-// hostsNamedByApex are the hosts below the apex that NS records of the apex name, and that its MX,
-// SVCB and HTTPS records of the zone's own namespace do: they answer for the zone, get its
-// mail, or serve at its name (S6.2). Another namespace's MX takes no name from a third;
-// its NS, which a rule must name (S4.3), has the whole zone.
+// hostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and
+// HTTPS records of the zone's own namespace name: they answer for the zone, get its mail, or serve at its name
+// (S6.2). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.3), has the
+// whole zone.
 func (h *Holding) hostsNamedByApex(z *Zone) []name.Rel {
 	var out []name.Rel
 	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
@@ -448,7 +449,7 @@ func (h *Holding) CountHosts(c *Contribution, n int) {
 	h.ApexHosts = hosts
 }
 
-// hostsNamedNoMore are the hosts that the apex names by h and does no longer by after.
+// hostsNamedNoMore returns the hosts that the apex names by h and no longer by after.
 func (h *Holding) hostsNamedNoMore(z *Zone, after *Holding) []name.Rel {
 	if h == after {
 		return nil
@@ -457,11 +458,10 @@ func (h *Holding) hostsNamedNoMore(z *Zone, after *Holding) []name.Rel {
 	return slices.DeleteFunc(h.hostsNamedByApex(z), func(host name.Rel) bool { return slices.Contains(still, host) })
 }
 
-// speaksBelow reports whether data of a type at owner is taken for the names below
-// its base, too. CAA is looked up by climbing (RFC 8659), and so are policies like
-// DMARC's; a challenge right above a name is answered for a certificate of its
-// wildcard. A CNAME stands for the CAA and for such a TXT, an NS or a DNAME has another
-// server answer them, and a wildcard stands for every underscore name.
+// speaksBelow reports whether data of a type at owner is also taken for the names below its base. Resolvers look CAA
+// up by climbing (RFC 8659), and policies such as DMARC's too. A challenge right above a name is answered for a
+// certificate of its wildcard. A CNAME stands for the CAA and for such a TXT. An NS or a DNAME has another server
+// answer them. A wildcard stands for every underscore name.
 func speaksBelow(owner name.Rel, t rdata.Type) bool {
 	if owner == Base(owner) {
 		return t == rdata.CAA || t == rdata.CNAME
@@ -469,11 +469,10 @@ func speaksBelow(owner name.Rel, t rdata.Type) bool {
 	return t == rdata.TXT || t == rdata.CNAME || t == rdata.NS || t == rdata.DNAME
 }
 
-// refuseSpeaking refuses a namespace other than the zone's own what would be
-// taken for names below that another one holds, unless it held the base name
-// before them (S4.7); and a wildcard that would answer for a host that the zone or
-// its apex names. A cascade does not ask it of what stands, and of what it brings here
-// no more than about what the zone, its apex or its rules name.
+// refuseSpeaking refuses data of a namespace other than the zone's own that would be taken for names below which
+// another namespace holds, unless the namespace held the base name before them (S4.7). It refuses a wildcard that
+// would answer for a host that the zone or its apex names. A cascade does not refuse what stands, and refuses what it
+// brings here only for names of the zone, its apex or its rules.
 func (x *delta) refuseSpeaking() *Refusal {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns, base := x.ask.Namespace, Base(come.Owner)
@@ -505,10 +504,10 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 	return func(n name.Rel) bool { return n != base && encloses(base, n) }
 }
 
-// othersBelow reports whether another namespace holds a name strictly below base that
-// the claimant did not hold before (S4.7). What the zone's own namespace has by the
-// zone's spec, or by what its apex names, counts as older. stands: records or zones alone are
-// in the way, or such as are to come. known false: facts are needed.
+// othersBelow reports whether another namespace holds a name strictly below base that the claimant did not hold
+// before (S4.7). Names that the zone's own namespace has by the zone's spec, or by what its apex names, count as
+// older. stands says that only records or zones are in the way, or such as are to come. known false: facts are
+// needed.
 func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
 	ns, below := by.namespace, strictlyBelow(base)
 	if !r.askAll([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
@@ -539,7 +538,7 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	}
 	at, err := base.In(z.FQDN())
 	if err != nil || stands {
-		return stands || hosts || listed, stands && !hosts && !listed, true // where it is too long nothing fits below it
+		return stands || hosts || listed, stands && !hosts && !listed, true // where base is too long no name fits below it
 	}
 	if stands, known = r.zonesBelow(z.UID, z.View, at, ns, since); !known || stands || hosts || listed || by.cascade {
 		return stands || hosts || listed, stands && !hosts && !listed, known
@@ -548,10 +547,9 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	return others, others, known
 }
 
-// zonesBelow reports whether the zone with uid encloses one of another namespace than ns
-// below n that came there before the journal count since, or of which it is not noted yet
-// when it came (S2.7). What is below such a zone is that one's to look after. known false:
-// facts are needed.
+// zonesBelow reports whether the zone with uid encloses a zone below n, of another namespace than ns, that came there
+// before the journal count since, or for which it is not noted yet when it came (S2.7). Zones below such a zone do
+// not count: that zone looks after them. known false: facts are needed.
 func (r *reading) zonesBelow(uid, view string, n name.Name, ns string, since uint64) (others, known bool) {
 	below, known := get[ZonesBelow](r, Key{Kind: KindZonesBelow, View: view, Name: n})
 	if !known || below == nil {
@@ -569,8 +567,8 @@ func (r *reading) zonesBelow(uid, view string, n name.Name, ns string, since uin
 	return others, true
 }
 
-// hostsBelow reports whether a host that the zone or its apex names is among the
-// names that below tells, and ns does not hold it. known false: facts are needed.
+// hostsBelow reports whether the zone or its apex names a host for which below returns true, and which ns does not
+// hold. known false: facts are needed.
 func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(name.Rel) bool) (hosts, known bool) {
 	if slices.ContainsFunc(z.MadeNames, below) {
 		return true, true
@@ -578,9 +576,8 @@ func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(na
 	return r.anotherHolds(z, holding.hostsNamedByApex(z), ns, below)
 }
 
-// anotherHolds reports whether ns does not hold one of the names that are the zone's own
-// namespace's while no record holds them, among those that below tells. known false:
-// facts are needed.
+// anotherHolds reports whether ns does not hold one of the names for which below returns true. The names are the
+// zone's own namespace's while no record holds them. known false: facts are needed.
 func (r *reading) anotherHolds(z *Zone, names []name.Rel, ns string, below func(name.Rel) bool) (another, known bool) {
 	var ks []Key
 	for _, n := range names {

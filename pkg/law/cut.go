@@ -21,10 +21,10 @@ type CountedCut struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// Counts is what parent counts for the zone at fqdn that h is the holding of, where it counted before and the zone's
-// present cut is now. While a mass deletion holds the zone (S7.5) nothing of before goes, nor of what the last parent
-// counted: a resolver finds what is delivered of the zone by it. What was counted at another name, before a rename,
-// goes all the same.
+// Counts returns what parent is to count for the zone at fqdn with the holding h. before is what it counted until
+// now, and now the present cut of the zone. While a mass deletion holds the zone (S7.5), nothing of before goes, and
+// nothing that the last parent counted: a resolver finds the delivered content of the zone by it. What was counted at
+// another name, before a rename, always goes.
 func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *CountedCut {
 	owner, ok := fqdn.Rel(parent)
 	if !ok {
@@ -42,14 +42,14 @@ func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *Count
 	return before
 }
 
-// CountedBy reports whether parent counts the zone that h is the holding of.
+// CountedBy reports whether parent counts the cut of the zone with the holding h.
 func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID && !h.ExternalCut
 }
 
-// RemovedBy reports whether what parent counted for the zone that h is the holding of, and counts no more, is removed
-// by parent's own namespace (S7.5): it has withdrawn the rule, or the zone is its own. What lies in a zone between
-// from then on is not removed.
+// RemovedBy reports whether parent's own namespace removes what parent counted for the zone with the holding h and
+// counts no more (S7.5): it has withdrawn the rule, or the zone is its own. It does not remove what lies in a zone
+// between the two from then on.
 func (h *Holding) RemovedBy(parent *Zone) bool {
 	if h.Withdrawn != nil && h.Withdrawn.By == parent.UID {
 		return true
@@ -57,8 +57,7 @@ func (h *Holding) RemovedBy(parent *Zone) bool {
 	return h.Namespace == parent.Namespace && (h.Enclosed == nil || h.Enclosed.By == parent.UID)
 }
 
-// childOwner is the child's name where c was counted, zero for none: the parent counts nothing of a child without its
-// NS.
+// childOwner returns the owner of the child's NS in c, zero for none: a parent counts nothing of a child without NS.
 func (c *CountedCut) childOwner() name.Rel {
 	if c == nil {
 		return name.Rel{}
@@ -82,7 +81,8 @@ func (c *CountedCut) includes(before *CountedCut) bool {
 	return true
 }
 
-// rebase is c, counted in the zone from, as the zone to would count it; nil where that does not enclose it.
+// rebase returns c, which the zone from counted, as the zone to would count it; nil where that zone does not enclose
+// it.
 func (c *CountedCut) rebase(from, to name.Name) *CountedCut {
 	if c == nil {
 		return nil
@@ -99,13 +99,13 @@ func (c *CountedCut) rebase(from, to name.Name) *CountedCut {
 	return out
 }
 
-// maxCutOwners is how many owners one step of a parent counts anew. With their marks (S7.5) they fit into a
-// transaction of etcd's default of 128 operations.
+// maxCutOwners bounds the owners that one step of a parent counts anew. With their marks (S7.5) they fit into a
+// transaction of 128 operations, etcd's default.
 const maxCutOwners = 40
 
-// stepToward returns c on its way to be as all: at most so many owners more are. What comes or changes is first, then
-// the child's name, then what goes, so that no NS names a host that lacks its glue; where all has no NS, the child's
-// name is last.
+// stepToward returns c with at most so many owners more as they are in all. Owners that come or change are first,
+// then the child's name, then owners that go, so that no NS names a host that lacks its glue. Where all has no NS,
+// the child's name is last.
 func (c *CountedCut) stepToward(all *CountedCut, most int) *CountedCut {
 	var owners []name.Rel
 	for _, x := range []*CountedCut{c, all} {
@@ -142,7 +142,7 @@ func (c *CountedCut) stepToward(all *CountedCut, most int) *CountedCut {
 	return out
 }
 
-// setsAt are the sets at an owner; nil: all of them.
+// setsAt returns the sets at an owner; all of them where that is nil.
 func (c *CountedCut) setsAt(owner *name.Rel) (sets []content.RRset) {
 	if c == nil {
 		return nil
@@ -155,9 +155,9 @@ func (c *CountedCut) setsAt(owner *name.Rel) (sets []content.RRset) {
 	return sets
 }
 
-// keepsCut notes in h, the holding of a held zone that gets another parent or another name, what its parent counted
-// for it under the name fqdn: the next one counts that too. Of several names it is the first, under which the zone is
-// delivered. before is the holding until now. false: facts are needed.
+// keepsCut notes what the parent counted for a held zone under the name fqdn, where the zone gets another parent or
+// another name: the next parent counts that too. Of several names it keeps the first, under which the zone is
+// delivered. h is the holding to be, and before the holding until now. false: facts are needed.
 func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 	if h.Held == nil || before.Parent == nil {
 		return true
@@ -186,18 +186,17 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 type CutAsk struct {
 	Parent *Zone
 	Owed   PendingCut
-	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it
-	// not, or no more.
+	// Holding is that of the child, which stands at FQDN, and Cut is what the child has there; nil where the parent
+	// does not delegate it.
 	Holding *Holding
 	FQDN    name.Name
 	Cut     *CountedCut
 	Now     time.Time
 	By      string
-	// Work is the cascade of the child that brings the parent's records to it, ""
-	// when none stands: paying meanwhile unsettles the parent (S7.2). WorkBy is who
-	// caused it.
+	// Work is the id of the cascade that brings the parent's records to the child, "" for none: a step that is made
+	// meanwhile unsettles the parent (S7.2). WorkBy is the namespace that caused the cascade.
 	Work, WorkBy string
-	// Own says that what goes is removed by the parent's own namespace (S7.5).
+	// Own says that the parent's own namespace removes what goes (S7.5).
 	Own bool
 }
 
@@ -283,9 +282,8 @@ func cutFact(c, before *CountedCut) any {
 	return &out
 }
 
-// cutDiff is how the definition of p changes when it counts after instead of
-// before, the owners that say so, and the owners as they are after. A value that p's own records give too stays
-// one value.
+// cutDiff returns how the definition of p changes when it counts after instead of before, the writes of owners that
+// say so, and the owners. A value that p's own records also give stays one value.
 func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ownerChanges) {
 	type set struct {
 		owner name.Rel

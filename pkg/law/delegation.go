@@ -16,11 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// The rules of Delegations stand beside those of the Zone (S4.8): for each namespace that they are for one key of the
-// zone, with all rules that it has by them. So a decision about a namespace reads its own key and no other one's,
-// however many Delegations the zone has. The keys change only together with the Zone object, as every key of a zone
-// does (I5). The holding says how many Delegations and how many of their names there are: a zone without any costs no
-// fact.
+// The rules of Delegations are stored beside those of the Zone (S4.8). Each namespace that they are for has one key
+// of the zone, with all its rules. So a decision about a namespace reads one key, however many Delegations the zone
+// has. These keys change only together with the Zone object, as every key of a zone does (I5). The holding has the
+// number of Delegations and of their listed names, so that a zone without any costs no fact.
 
 // NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
 type NamespaceRules struct {
@@ -48,8 +47,8 @@ type Listed struct {
 // ListedBelow are the names strictly below one that Delegations list so.
 type ListedBelow struct{ Names []name.Rel }
 
-// Bounds of what Delegations give (S4.8): MaxDelegatedOctets of patterns and types to one namespace in one zone, and
-// MaxListed names with shared: true by one Delegation.
+// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone, and MaxListed the
+// names with shared: true of one Delegation (S4.8).
 const (
 	MaxDelegatedOctets = 32 << 10
 	MaxListed          = 16
@@ -68,7 +67,7 @@ func ListedKey(zone string, owner name.Rel) Key {
 // WorkKey asks for an outbox item: *Work.
 func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
 
-// DelegationWorkID is the id of the outbox item of a Delegation: what its writes owe is one item, however fast they
+// DelegationWorkID is the id of the outbox item of a Delegation. All its writes owe this one item, however fast they
 // come.
 func DelegationWorkID(namespace, name string) string { return "delegation-" + namespace + "." + name }
 
@@ -84,7 +83,7 @@ type storedRecord struct {
 	Shared  bool     `json:"s,omitempty"`
 }
 
-// MarshalJSON is the stored form of a rule: its patterns as text.
+// MarshalJSON writes the stored form of a rule, with its patterns as text.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	s := storedRule{Namespaces: r.Namespaces}
 	for i := range r.Records {
@@ -133,7 +132,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// countOctets returns what counts of a rule against MaxDelegatedOctets: about what stores it.
+// countOctets returns what a rule counts against MaxDelegatedOctets: about what it takes in the store.
 func (d *DelegatedRule) countOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {
@@ -181,7 +180,7 @@ func (z *Zone) rules() [2][]Rule {
 	return [2][]Rule{z.Rules, z.given.rules}
 }
 
-// withoutGiven is the zone without what a decision was told of Delegations: what is written and remembered holds for
+// withoutGiven is the zone without what Delegations give. What is written and remembered of a zone has to hold for
 // every namespace.
 func (z *Zone) withoutGiven() *Zone {
 	if z == nil || z.given == nil {
@@ -202,7 +201,7 @@ func (z *Zone) withGiven(more given) *Zone {
 	return &out
 }
 
-// ruledFor is the zone with the rules that Delegations give a namespace. known false: facts are needed.
+// ruledFor returns the zone with the rules that Delegations give a namespace. known false: facts are needed.
 func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	if z == nil || z.Pending {
 		return z, true
@@ -225,8 +224,8 @@ func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
 	return z.withGiven(more), true
 }
 
-// listedFor returns the zone with base, where Delegations list it with shared: true, and where below says so with
-// what they list below it. known false: facts are needed.
+// listedFor returns the zone with base, where Delegations list it with shared: true, and with the names that they
+// list below it, where below asks for these. known false: facts are needed.
 func (r *reading) listedFor(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
 	if h.Listed == 0 {
 		return z, true
@@ -274,17 +273,18 @@ type DelegationSpec struct {
 // DelegationAsk is the request to decide a write of one Delegation.
 type DelegationAsk struct {
 	Ref
-	// Before is what it asked for, and In the uid of the zone that it is in force in, "" for none.
+	// Before is what the Delegation asked for, and In the uid of the zone that it is in force in, "" for none.
 	Before *DelegationSpec
 	In     string
 	// Waits is where it waits now.
 	Waits *Waiting
 	// After is what it shall be; nil when it goes.
 	After *DelegationSpec
-	// Terminating says that its namespace is being deleted, so what it let in stays until the zone goes (S8.2).
+	// Terminating says that the Delegation's namespace is being deleted, so records that it let in stay until the
+	// zone goes (S8.2).
 	Terminating bool
-	// Cascade: nobody asks; a refusal becomes the reason why it is not in force. Covered: the cascade decides all
-	// that the rules may concern after this.
+	// Cascade says that no client made this request, so a refusal becomes the reason why the Delegation is not in
+	// force. Covered says that the cascade itself decides anew all that the rules may concern.
 	Cascade, Covered bool
 	Now              time.Time
 }
@@ -394,7 +394,7 @@ func (d *delegationDecision) waitForZone(plan *Plan, reason, message string) {
 	}
 }
 
-// writeRules gives each namespace its rules, and returns those for which they change.
+// writeRules writes the rules of each namespace, and returns the namespaces for which they change.
 func (d *delegationDecision) writeRules(plan *Plan, z *Zone, before, after *Rule) (changed []string, refusal *Refusal) {
 	var namespaces []string
 	for _, r := range []*Rule{before, after} {
@@ -452,8 +452,8 @@ func sameRules(x, y []DelegatedRule) bool {
 	})
 }
 
-// countListed counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone
-// are the names that no Delegation lists any longer.
+// countListed counts the names that the Delegation begins or ceases to list with shared: true (S4.6). came are names
+// that no other Delegation lists, and gone are names that no Delegation lists any longer.
 func (d *delegationDecision) countListed(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
 	var was, is []name.Rel
 	if before != nil {
@@ -498,13 +498,14 @@ func (d *delegationDecision) countListed(plan *Plan, z *Zone, h *Holding, before
 	return gone, came
 }
 
-// maxOwed bounds the scans and the namespaces of what one Delegation owes: where it changes faster than that is
-// carried out, the next change waits.
+// maxOwed bounds the scans and the namespaces that one Delegation owes. Where the Delegation changes faster than that
+// is carried out, the next change waits.
 const maxOwed = 128
 
-// oweScans has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules
-// changed, and those that wait at a name which is listed no more. A standing item is not put twice. Nothing of it
-// unsettles the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's records.
+// oweScans owes another decision about the records that the change may concern (S2.5): those of the namespaces whose
+// rules changed, and those that wait at a name which is listed no more. A standing item is extended, not put twice.
+// It does not unsettle the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's
+// records.
 func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)

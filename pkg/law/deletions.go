@@ -30,52 +30,52 @@ import (
 // tell how old its RRset is.
 
 const (
-	// baseAge is for how many seconds a content counts after it was changed, and baseEvery how many lie between two
-	// bases.
+	// baseAge is the number of seconds for which a content counts after it was changed, and baseEvery the number
+	// between two bases.
 	baseAge   = 600
 	baseEvery = 60
 	// minDeletions is how many RRsets have to go at least.
 	minDeletions = 10
 )
 
-// Deletions count what the zone's own namespace has removed from earlier contents of the zone.
+// Deletions counts what the zone's own namespace has removed from earlier contents of the zone.
 type Deletions struct {
 	Bases []PastContent `json:"b,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// PastContent is a settled content that a zone had, which is a base of what it may remove.
+// PastContent is a base: a settled content that the zone had, of which removals are counted.
 type PastContent struct {
 	Serial serial.Serial `json:"s"`
-	// N is the journal count at it, and RRsets how many it had.
+	// N is its journal count, and RRsets its number of RRsets.
 	N      uint64 `json:"n"`
 	RRsets int    `json:"r"`
-	// Gone counts those that the zone's own namespace has removed since and that are not put back.
+	// Gone is the number of RRsets that the zone's own namespace has removed since and that are not put back.
 	Gone int `json:"g,omitempty"`
-	// Last is until when it was what the zone contained, unix seconds.
+	// Last is the time until which the zone had this content, unix seconds.
 	Last int64 `json:"t"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Deleted are the RRsets at one owner that the zone's own namespace has removed, or that came after a base.
+// Deleted lists the RRsets at one owner that the zone's own namespace has removed, or that came after a base.
 type Deleted struct {
 	RRsets []DeletedRRset `json:"d,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// DeletedRRset is one of them. Once the last of its steps is not behind the zone's oldest base it says nothing any
-// more: every base had it, or none.
+// DeletedRRset is one such RRset. Once the last of its steps is not behind the zone's oldest base it says nothing:
+// every base had it, or none.
 type DeletedRRset struct {
 	Type rdata.Type `json:"t"`
-	// Spans are when the zone had it, in the order of time, so far as they tell bases apart.
+	// Spans are the times at which the zone had it, in order, so far as they tell bases apart.
 	Spans []Span `json:"p,omitempty"`
-	// At is the journal count at which the zone's own namespace removed it: it is gone from those bases before that
-	// had it. 0: it was not removed, or is put back.
+	// At is the journal count at which the zone's own namespace removed it. It is gone from the bases before that
+	// which had it. 0: it was not removed, or is put back.
 	At uint64 `json:"n,omitempty"`
-	// Of is the namespace whose record it was when it went, with a rule that was withdrawn; "": the zone's own.
+	// Of is the namespace of its record, where that went with a rule that was withdrawn; "": the zone's own.
 	Of string `json:"o,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -90,20 +90,20 @@ type Span struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// Held: the zone is not delivered since its own namespace removed too much (S7.5).
+// Held says why and since when a zone is not delivered: its own namespace removed too much (S7.5).
 type Held struct {
 	// Serial is what is delivered meanwhile.
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
-	// Cut is what the last parent counted for the zone, with owners relative to the root: another one counts it too
-	// (Holding.Counts).
+	// Cut is what the last parent counted for the zone, with owners relative to the root. Another parent counts it
+	// too (Holding.Counts).
 	Cut *CountedCut `json:"cut,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Excess is why a zone is held, as counted last. It is no part of Held: that would have each removal write the
-// holding, so that none shares a transaction.
+// Excess is why a zone is held, as it was last counted. It is no part of Held, since then each removal would write
+// the holding, and none could share a transaction.
 type Excess struct {
 	// Gone of RRsets are removed; Percent of them may be.
 	Gone, RRsets int
@@ -135,7 +135,7 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// DeletionsKey and DeletedKey are the keys of these facts.
+// DeletionsKey asks for the bases of a zone, and DeletedKey for the marks at one owner.
 func DeletionsKey(zone string) Key { return Key{Kind: KindDeletions, Zone: zone} }
 func DeletedKey(zone string, owner name.Rel) Key {
 	return Key{Kind: KindDeleted, Zone: zone, Owner: owner}
@@ -149,14 +149,14 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// Stale reports whether nothing in d counted any more at then, so that what was Deleted may be forgotten. A cascade
-// or a hold keeps what there is.
+// Stale reports whether nothing in d counted any more at then, so that the marks of the zone may be removed. A
+// cascade or a hold keeps them.
 func (d *Deletions) Stale(h *Holding, then int64) bool {
 	return h.Held == nil && len(h.Works) == 0 && !slices.ContainsFunc(d.Bases, func(b PastContent) bool { return then-b.Last < baseAge })
 }
 
-// countingBases returns the bases that count at now. While cascades or a hold keep the zone unsettled there is no
-// later content that is settled, so all of them do that did when it began.
+// countingBases returns the bases that count at now. While cascades or a hold keep the zone unsettled it has no later
+// settled content, so the bases of that moment count on.
 func (d *Deletions) countingBases(h *Holding, now int64) []PastContent {
 	if d == nil {
 		return nil
@@ -174,8 +174,8 @@ func (d *Deletions) countingBases(h *Holding, now int64) []PastContent {
 	})
 }
 
-// addBase adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content
-// of a zone that is held, or was never settled.
+// addBase adds the content that z has and is about to lose RRsets of. Content that is not delivered is no base: that
+// of a zone which is held, or was never settled.
 func addBase(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	if h.Held != nil || z.settledAt(h) == 0 {
 		return bases
@@ -185,7 +185,7 @@ func addBase(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent 
 		if last.Gone > 0 || last.RRsets > z.RRsets {
 			break
 		}
-		bases = bases[:len(bases)-1] // z has all that this one had and no less, and counts for longer
+		bases = bases[:len(bases)-1] // z has all that this base had, and counts for longer
 	}
 	if n := len(bases); n > 0 && now-bases[n-1].Last < baseEvery && z.RRsets < 2*bases[n-1].RRsets {
 		return bases
@@ -193,14 +193,15 @@ func addBase(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent 
 	return append(bases, PastContent{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
 }
 
-// countExcess returns what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands
-// or is not looked at.
+// countExcess returns what of z is gone since b. ns is the mark of the NS RRset at the apex, nil where that stands or
+// is not looked at.
 func (b PastContent) countExcess(z *Zone, ns *DeletedRRset) *Excess {
 	return &Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: ns != nil && ns.GoneFrom(b.N) && len(z.Header.NameServers) == 0}
 }
 
 // deletionsPublished reports whether all that the zone's own namespace removes at now is delivered: the annotation
-// became one that says so less than ten minutes ago, or while a cascade of that namespace stood that stands still.
+// changed to one that says so less than ten minutes ago, or while a cascade of that namespace stood that still
+// stands.
 func (h *Holding) deletionsPublished(now int64) bool {
 	if h.Published == 0 {
 		return false
@@ -210,7 +211,7 @@ func (h *Holding) deletionsPublished(now int64) bool {
 }
 
 // publishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names a
-// serial that the zone has had since then: nothing of it counts any more. false: facts are needed.
+// serial that the zone has had since then. Nothing of it counts any more. false: facts are needed.
 func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *Zone) bool {
 	z, now := change.Zone, d.ask.Now.Unix()
 	if reflect.DeepEqual(before.Publish, z.Publish) {
@@ -241,8 +242,8 @@ func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *
 	return true
 }
 
-// ToPublish is the serial by which the annotation lets a zone through of which settled is delivered: another than it
-// names already, since it counts from its change.
+// ToPublish is the serial for the annotation that lets a zone through, of which settled is delivered. It differs from
+// the serial that the annotation has, since only a change counts.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -256,17 +257,18 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// moved is what a step of a zone takes from it and gives it.
+// moved is what a step takes from a zone and gives it.
 type moved struct {
-	// of is the namespace whose record, or whose child zone, it is, and put are the RRsets that this gives the zone
-	// anew.
+	// of is the namespace of the record or the child zone that changes, and put are the RRsets that the zone gets
+	// from it.
 	of  string
 	put []rrset
-	// own: what goes is removed by the zone's own namespace; cascade: a cascade does it.
+	// own says that the zone's own namespace removes what goes, and cascade that a cascade does it.
 	own, cascade bool
 }
 
-// countDeletions counts what is moved of z in its deletions, and begins or ends the hold. false: facts are needed.
+// countDeletions counts what the step removes from z and puts back, and begins or ends the hold. false: facts are
+// needed.
 func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m moved, now int64) bool {
 	var ttls []content.TTLChange
 	n := change.Zone.N
@@ -342,9 +344,9 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 	return true
 }
 
-// updateHold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the
-// apex, where the zone is held or this step removes it; goes: the zone's own namespace removes something now; settled
-// is what was delivered until now.
+// updateHold begins or ends the hold by what is counted, and writes the count. ns is the mark of the NS RRset at the
+// apex, where the zone is held or this step removes it. goes says that the zone's own namespace removes something in
+// this step. settled is the serial that was delivered until now.
 func updateHold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, ns *DeletedRRset, settled serial.Serial, goes bool, now int64) {
 	z, held := change.Zone, change.Holding.Held != nil
 	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.countExcess(z, ns).Holds() })
@@ -371,7 +373,7 @@ func updateHold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastC
 	(*keys)(&plan.Writes).put(DeletionsKey(z.UID), next)
 }
 
-// endHold ends the hold. The parent has kept the zone's name servers, and counts them anew (Holding.Counts).
+// endHold ends the hold, and has the parent count the zone's name servers anew, which it has kept (Holding.Counts).
 func (c *ZoneChange) endHold(plan *Plan) {
 	h := *c.Holding
 	h.Held = nil
@@ -379,10 +381,10 @@ func (c *ZoneChange) endHold(plan *Plan) {
 	plan.oweCut(h.Parent, c.Zone.Ref, c.Zone.View, c.Zone.FQDN())
 }
 
-// Counts reports whether anything of d may be looked at where oldest is the step of the oldest base.
+// Counts reports whether a decision may look at anything of d, where oldest is the step of the oldest base.
 func (d *Deleted) Counts(oldest uint64) bool { return len(d.countedSince(oldest).RRsets) > 0 }
 
-// countedSince returns what counts of d since the oldest base, which stands at step oldest. It is a copy.
+// countedSince returns a copy of what counts of d since the oldest base, which stands at step oldest.
 func (d *Deleted) countedSince(oldest uint64) *Deleted {
 	if d == nil {
 		return &Deleted{}
@@ -428,8 +430,8 @@ func (x *DeletedRRset) lastStep() uint64 {
 	return last
 }
 
-// countRemoved counts an RRset that goes at step n in the bases that had it, unless it is counted there. of is whose it
-// was. What was in no base leaves no mark.
+// countRemoved counts an RRset that goes at step n in the bases that had it, unless they count it already. of is the
+// namespace that had it. An RRset that was in no base leaves no mark.
 func (d *Deleted) countRemoved(bases []PastContent, t rdata.Type, n uint64, of string) bool {
 	x := d.findRRset(t)
 	if x == nil {
@@ -452,14 +454,14 @@ func (d *Deleted) countRemoved(bases []PastContent, t rdata.Type, n uint64, of s
 		return true
 	}
 	if x.At == 0 {
-		x.Of = of // else another namespace's stood there meanwhile: the earlier one is still to be put back
+		x.Of = of // else an RRset of another namespace stood there meanwhile, and the earlier one is still to be put back
 	}
 	x.At = n
 	return true
 }
 
-// noteUncounted notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes
-// later is another one, which the bases until now did not have.
+// noteUncounted notes an RRset that goes and is not counted. If the zone's own namespace puts one there and removes
+// it later, that is another RRset, which the bases until now did not have.
 func (d *Deleted) noteUncounted(t rdata.Type) bool {
 	x := d.findRRset(t)
 	if x == nil {
@@ -483,7 +485,7 @@ func (d *Deleted) noteComing(t rdata.Type, n uint64) bool {
 	return true
 }
 
-// restoreRRset takes an RRset out of the bases in which it is counted, where the namespace of gives it that may.
+// restoreRRset takes an RRset out of the bases that count it, where the namespace of gives it and may do so.
 func (d *Deleted) restoreRRset(bases []PastContent, t rdata.Type, of string) bool {
 	x := d.findRRset(t)
 	if x == nil || x.At == 0 || of != "" && of != x.Of {
@@ -539,8 +541,8 @@ func (d *zoneDecision) warnOfWithdrawnRules(plan *Plan, change *ZoneChange, befo
 	warnOfMassDeletion(plan, z, change.Holding, d.ask.Now.Unix(), before)
 }
 
-// isOwnDeletion reports whether what the record has in z and goes is removed by the zone's own namespace. What lies in
-// another zone from now on is not. false: facts are needed.
+// isOwnDeletion reports whether the zone's own namespace removes the contribution of the record that goes. What lies
+// in another zone from now on does not count. known false: facts are needed.
 func (d *recordDecision) isOwnDeletion(z *Zone, gone *Contribution, stays bool) (own, known bool) {
 	ask, by := &d.ask, d.ask.Namespace
 	if ask.Cascade {

@@ -41,8 +41,8 @@ type delta struct {
 
 	diff diff
 	keys keys
-	// recut are the base names below which another namespace may hold names now, and opened are the names of which,
-	// with the names below, that or more may be so.
+	// recut are the base names below which a cut changed, so that another namespace may hold names there. opened are
+	// these, and other names at or below which another namespace may hold names now.
 	recut, opened []name.Rel
 	// retry are the scans for what waited for something that this write takes away (S2.7).
 	retry []Scan
@@ -167,7 +167,8 @@ func (x *delta) takeOut() bool {
 	return true
 }
 
-// judgeComing decides whether the zone takes in what comes, and puts it at its owner. marks are what a loser leaves behind.
+// judgeComing decides whether the zone takes in what comes, and puts it at its owner. marks are what a loser leaves
+// behind.
 func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 	come := x.come
 	if refusal := come.checkType(); refusal != nil {
@@ -177,7 +178,7 @@ func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 	x.others = x.holding.ownerWithReserved(o.after, come.Owner, x.ask.UID)
 	refusal, mark := x.admitRecord(plan)
 	if refusal != nil && refusal.Reason == ReasonNameHeld && x.stood && len(x.needs) == 0 {
-		// It waits as any other from now on, and leaves the marks that those leave.
+		// From now on it waits as any other record, and leaves the marks of one.
 		x.stood = false
 		if again, its := x.admitRecord(plan); again != nil {
 			refusal, mark = again, its
@@ -205,8 +206,8 @@ func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 	return nil, marks{}
 }
 
-// countHolders counts the record in the holders of its base name, and no more in those of the name that it leaves. A
-// change at the same base by a record that may still hold keeps its turn. false: facts are needed.
+// countHolders counts the record as one that holds its base name, and no longer as one that holds the name it leaves.
+// A change at the same base by a record that may still hold keeps its turn. false: facts are needed.
 func (x *delta) countHolders() bool {
 	held := x.memberBefore != nil && x.memberBefore.Admission == AdmittedPlain
 	holds := x.member != nil && x.member.Admission == AdmittedPlain
@@ -249,7 +250,7 @@ func (x *delta) wakeWaiters() bool {
 	return x.wakeBelowHolders() && x.wakeBelowCuts() && x.wakeYielded()
 }
 
-// wakeAtNames compares the owners with what they were, for the definition and for what waited there.
+// wakeAtNames compares the named owners with what they were: for the definition, and for records that waited there.
 func (x *delta) wakeAtNames() {
 	for _, o := range x.owners[:x.named] {
 		x.diff.compareOwner(o.at, o.before, o.after, x.gone, x.come)
@@ -515,7 +516,7 @@ func (x *delta) movedRRsets() (m moved, known bool) {
 	return m, known
 }
 
-// adoptedPlacement says that the record stands in zone z, as that is afterwards.
+// adoptedPlacement says that the record stands in the zone, which is z after the write.
 func (x *delta) adoptedPlacement(z *Zone, served bool) *Placement {
 	return &Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: x.zone.HasClass, Served: served,
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}

@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// A relative name that was meant to be absolute is legal and most likely wrong: the Warning prints the name it makes
-// (S1.1, S5.1).
+// A relative name that was meant to be absolute is legal and most likely wrong. A Warning prints the name that it
+// makes (S1.1, S5.1).
 
-// maxHosts bounds how many hosts of one Record are looked up for their Warning: each costs reads, one for each of its
-// labels, that are compared when the write is committed (I5).
+// maxHosts bounds the hosts of one Record that are looked up for a Warning. Each costs a read for each of its labels,
+// which is compared when the write is committed (I5).
 const maxHosts = 8
 
 // repeatsOrigin reports whether a relative name ends in the name of the zone that it is relative to.
@@ -24,13 +24,13 @@ func repeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// undottedWarning is the Warning about a name as it was written.
+// undottedWarning is the Warning about a name that was written without a trailing dot.
 func undottedWarning(what, written string, means fmt.Stringer, sentence string) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute (%s)", what, written, means, written+".", sentence)
 }
 
-// warnOfDots warns where the owner repeats the name of the zone, and of the first host of two labels or more that does
-// so or at which nothing of the zone stands.
+// warnOfDots warns where the owner repeats the name of the zone. It warns of the first host of two labels or more
+// that repeats that name, or at which nothing of the zone stands.
 func (x *delta) warnOfDots(plan *Plan) {
 	z, p, come := x.zone, x.place, x.come
 	if x.ask.Cascade {
@@ -48,14 +48,14 @@ func (x *delta) warnOfDots(plan *Plan) {
 		}
 		host, ok := target.Rel(z.FQDN())
 		if !ok || len(host.Labels()) < 2 || lastLabel(host) == lastLabel(come.Owner) {
-			continue // what one part of a zone says of itself may come in any order
+			continue // records of one part of a zone may come in any order
 		}
 		if !repeatsOrigin(host, z.FQDN()) {
 			if looked++; looked > maxHosts {
 				return
 			}
 			if stands, known := x.standsAt(host); stands || !known {
-				continue // what is not known yet is asked for, of every host in one trip
+				continue // facts that are not known yet are asked for, those of every host in one trip
 			}
 		}
 		plan.Warnings = append(plan.Warnings, undottedWarning(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), text, target, "S5.1"))

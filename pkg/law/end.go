@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// A zone whose rule went stands for the withdrawalGracePeriod of the zone that
-// delegated it, and ends then: its name and its records are let go as those of a
-// removed zone are, and its object stays, pending (S3.4). What is counted is the time
-// that servers ran; the clock says no more than when that will about be over.
+// A zone stands for the withdrawalGracePeriod of the zone that delegated it after the rule went, and then ends: its
+// name and its records are released as those of a removed zone are, and its object stays, pending (S3.4). The time
+// that servers ran is counted. The clock gives only an estimate of the end.
 //
-// The end keeps the uid, and the internal keys of what stood are found by it. So the
-// zone is made nowhere, whatever rule comes, until the cascade has purged them; and the
-// owners and the journal stay until Delivery has withdrawn the zone.
+// The zone keeps its uid at the end, by which the internal keys of what it had are found. So it is not made anew,
+// whatever rule comes, until the cascade has purged them; and the owners and the journal stay until Delivery has
+// withdrawn the zone.
 
-// endsAt is about when the time is over, unix seconds; 0 for no withdrawal.
+// endsAt is an estimate of the end of the withdrawal, unix seconds; 0 for no withdrawal.
 func (w *Withdrawal) endsAt(now time.Time) int64 {
 	if w == nil {
 		return 0
@@ -25,21 +24,21 @@ func (w *Withdrawal) endsAt(now time.Time) int64 {
 	return now.Unix() + max(0, w.Grace-w.Passed)
 }
 
-// EndAsk is a server's request to note how long it ran since a rule went, and to end
-// the zone when the time is over.
+// EndAsk is the request of a server to note how long it ran since a rule went, and to end the zone when its time is
+// over.
 type EndAsk struct {
 	Zone *Zone
 	Spec *ZoneSpec
-	// Counted is what the holding said when the server began to count, Passed the
-	// seconds since then.
+	// Counted is the withdrawal in the holding when the server began to count. Passed is the number of seconds since
+	// then.
 	Counted Withdrawal
 	Passed  int64
 	Now     time.Time
 	WorkID  string
 }
 
-// DecideEnd decides the present state of a withdrawal. Plan.Zone is nil where there is
-// nothing to write: it was cancelled, or noted by another server.
+// DecideEnd decides on the present state of a withdrawal. Plan.Zone is nil where there is nothing to write, because
+// it was cancelled or another server has noted it.
 func DecideEnd(seen *Seen, ask EndAsk) Outcome {
 	d := &zoneDecision{reading: beginReading(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
 	plan := d.endZone(ask)
@@ -100,8 +99,8 @@ func (d *zoneDecision) endZone(ask EndAsk) *Plan {
 	if plan == nil {
 		return nil
 	}
-	// The namespace whose rule went pays for it. The mark in the zone above is of the
-	// child's: how long that waits must not depend on how much another has put there (S7.2).
+	// The namespace of the zone that withdrew the rule pays. The mark in the zone above is of the child's namespace:
+	// how long that zone waits must not depend on how much another namespace has put there (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header
 	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s took its rule for it back, and the time it had after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", from.FQDN()))
@@ -109,8 +108,8 @@ func (d *zoneDecision) endZone(ask EndAsk) *Plan {
 	return plan
 }
 
-// DecideEnded says that what an ended zone had is let go: from now on a rule may make
-// it anew. now is in unix seconds.
+// DecideEnded decides that what an ended zone had is released: from now on a rule may make it anew. now is in unix
+// seconds.
 func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 	d := new(beginReading(seen))
 	plan := &Plan{}

@@ -20,13 +20,13 @@ import (
 type Kind uint8
 
 const (
-	// KindHolding asks who holds (View, Name): *Holding.
+	// KindHolding asks which zone holds (View, Name): *Holding.
 	KindHolding Kind = iota + 1
 	// KindZone asks for the zone object (Namespace, Object): *Zone.
 	KindZone
 	// KindOwner asks what stands at Owner in the zone with uid Zone: *Owner.
 	KindOwner
-	// KindHolders asks whose the base name Owner is in the zone with uid Zone: *Holders.
+	// KindHolders asks which namespaces hold the base name Owner in the zone with uid Zone: *Holders.
 	KindHolders
 	// KindCount asks how many records Namespace has in the zone with uid Zone: *Count.
 	KindCount
@@ -34,7 +34,7 @@ const (
 	KindMember
 	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow.
 	KindOwnersBelow
-	// KindTenantsBelow asks who has records at or below Owner in the zone with uid Zone: *TenantsBelow.
+	// KindTenantsBelow asks which namespaces have records at or below Owner in the zone with uid Zone: *TenantsBelow.
 	KindTenantsBelow
 	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
@@ -52,7 +52,8 @@ const (
 	KindDeleted
 	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
-	// KindFloor asks what a restored store begins names at that it remembers no serial of: *LastSerial.
+	// KindFloor asks for the serial that names begin with after a restore, where the store remembers none of theirs:
+	// *LastSerial.
 	KindFloor
 	// KindRules asks which rules Delegations give Namespace in the zone with uid Zone: *NamespaceRules.
 	KindRules
@@ -76,7 +77,7 @@ type Key struct {
 	Object    string
 }
 
-// Keys of the facts, one constructor a kind.
+// There is one constructor for each kind.
 func HoldingKey(view string, fqdn name.Name) Key {
 	return Key{Kind: KindHolding, View: view, Name: fqdn}
 }
@@ -98,32 +99,33 @@ func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
 
-// Seen holds the facts known so far; a nil value is a fact too: there is nothing.
-// A decision knows some ten of them, so they are a list. A name of 120 labels, or hosts of
-// such names, take hundreds: beyond FewKeys an index tells where each is.
+// Seen holds the facts that a decision knows so far. A nil value is a fact, too: nothing stands there. A decision
+// knows some ten facts, so they are a list. A name of 120 labels, or hosts of such names, take hundreds of facts:
+// beyond FewKeys an index finds them.
 type Seen struct {
-	// Look puts a fact here that is at hand, and reports whether it is. Nil: none is. So a decision goes on until it
-	// lacks one that has to be read.
+	// Look puts a fact that is at hand into Seen, and reports whether it was at hand. With it a decision goes on
+	// until it lacks a fact that has to be read. It may be nil.
 	Look func(Key) bool
 
 	facts []fact
 	index map[Key]int
 }
 
-// FewKeys is up to how many keys a search through a list is the cheapest.
+// FewKeys is the number of keys up to which a search through a list is cheapest.
 const FewKeys = 32
 
 type fact struct {
 	key   Key
 	value any
-	// used: the last decision rests on it. guarded: it must hold when that commits.
+	// used says that the last decision rests on the fact, and guarded that the fact must hold when that decision
+	// commits.
 	used, guarded bool
 }
 
-// NewSeen has room for the facts of an ordinary decision.
+// NewSeen returns a Seen with room for the facts of an ordinary decision.
 func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
 
-// Forget makes nothing known, and keeps the room.
+// Forget removes all facts and keeps the room.
 func (s *Seen) Forget() {
 	clear(s.facts)
 	s.facts, s.index = s.facts[:0], nil
@@ -161,7 +163,7 @@ func (s *Seen) Get(k Key) (any, bool) {
 	return nil, false
 }
 
-// Put makes a fact known.
+// Put adds or replaces a fact.
 func (s *Seen) Put(k Key, v any) {
 	if f := s.find(k); f != nil {
 		f.value = v
@@ -179,16 +181,14 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-// Used reports whether the last decision rests on the fact. Others were at hand and
-// made no difference.
+// Used reports whether the last decision rests on the fact. Other facts were at hand and made no difference.
 func (s *Seen) Used(k Key) bool {
 	f := s.find(k)
 	return f != nil && f.used
 }
 
-// Guarded reports whether a fact that the last decision rests on must hold when it
-// commits (I5). One that does not can only go meanwhile, and leaves a trace in one that
-// does (glance).
+// Guarded reports whether a fact that the last decision rests on must hold when that commits (I5). A fact that need
+// not hold can only go meanwhile, and leaves a trace in one that must (getUnguarded).
 func (s *Seen) Guarded(k Key) bool {
 	f := s.find(k)
 	return f != nil && f.guarded
@@ -212,11 +212,10 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// Holding is what stands at (view, fqdn): the zone that has the name, and the
-// little about that zone that changes rarely. Every write of the zone compares
-// it, so what stands here is known to each decision.
+// Holding is what the store has at (view, fqdn): the zone that has the name, and the little about that zone that
+// changes rarely. Every write of the zone compares it, so each decision about the zone knows it.
 //
-// It is stored as one flat JSON object; its parts say what each field is for.
+// It is stored as one flat JSON object. The embedded structs say what each field is for.
 type Holding struct {
 	Ref
 	Ancestry
@@ -237,12 +236,12 @@ type Holding struct {
 type Ancestry struct {
 	// Parent is the enclosing zone that delegates this one; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
-	// Withdrawn: the enclosing zone delegated this one, and the rule went; nil otherwise (S3.4).
+	// Withdrawn is set while the zone stands after the rule that delegated it went; else nil (S3.4).
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// Lineage are the zones by whose delegations this one came to its name, topmost first
 	// (S3.4). Empty: it was established.
 	Lineage []Link `json:"lineage,omitempty"`
-	// Enclosed is by which zone, delegated or not, nil for none.
+	// Enclosed names the enclosing zone, whether that delegates this one or not; nil: no zone encloses it.
 	Enclosed *Enclosed `json:"enclosed,omitempty"`
 	// ExternalCut says that the parent has NS records above this zone's name, so it adds none for it (S3.5).
 	ExternalCut bool `json:"externalCut,omitempty"`
@@ -273,11 +272,10 @@ type SerialMarks struct {
 type Outstanding struct {
 	// Reserved are the places of records that are on their way here (S2.6).
 	Reserved []Reservation `json:"reserved,omitempty"`
-	// Awaited are names below at which a zone that waits lost to what stands there: it
-	// leaves its mark here, since it cannot be left at this zone's keys in a write of
-	// that other zone (I1, S2.7). The apex stands for any.
+	// Awaited are names at which a zone that waits lost to this one. The waiting zone leaves its mark here, because a
+	// write of the waiting zone cannot change this zone's keys (I1, S2.7). The apex stands for any name.
 	Awaited []name.Rel `json:"awaited,omitempty"`
-	// Works are the cascades that stand against this zone: while there are any it is unsettled (S7.2).
+	// Works are the cascades that stand against this zone: while there are any the zone is unsettled (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
 }
 
@@ -289,9 +287,9 @@ type Deliverable struct {
 	// Waived says until when (unix seconds) the cascades of other namespaces do not
 	// unsettle this zone, because one of them took too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue says that the standing works took too long; delivered as it is until they are through.
+	// Overdue says that the standing works took too long: the zone is delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
-	// Held: the zone's own namespace removed so much of it that it is not delivered unasked; nil otherwise (S7.5).
+	// Held is set while the zone is not delivered because its own namespace removed too much of it; else nil (S7.5).
 	Held *Held `json:"held,omitempty"`
 	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own
 	// namespace removes; else 0 (S7.5).
@@ -300,23 +298,24 @@ type Deliverable struct {
 
 // Enclosed is how a zone came below the one that encloses it.
 type Enclosed struct {
-	// By is the uid of that one.
+	// By is the uid of the enclosing zone.
 	By string `json:"by"`
-	// N is its journal count then: what came there later is younger than the zone (S4.7).
-	// 0: the zone is older than everything there.
+	// N is the journal count of the enclosing zone at that time: names that came there later are younger than the
+	// zone (S4.7). 0: the zone is older than all names there.
 	N uint64 `json:"n,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Link is a zone in the lineage of another. It delegated the next one there, the last of
-// them the zone itself.
+// Link is a zone in the lineage of another zone. It delegated the next zone of the lineage, and the last link
+// delegated the zone itself.
 type Link struct {
 	UID       string `json:"u"`
 	Namespace string `json:"n"`
-	// Labels are how many of the other zone's name this one's has.
+	// Labels is the number of labels of the linked zone's name, which is the end of this zone's name.
 	Labels int `json:"l"`
-	// Renamed says that it delegated no such zone. That one came along when this was renamed (S6.8).
+	// Renamed says that the linked zone did not delegate the next one: that came along when the linked zone was
+	// renamed (S6.8).
 	Renamed bool `json:"r,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -326,9 +325,9 @@ type Link struct {
 type Withdrawal struct {
 	// By is the uid of the zone that delegated it.
 	By string `json:"by"`
-	// Since tells one withdrawal from the next, unix seconds. Nothing is counted from it.
+	// Since tells one withdrawal from the next, in unix seconds. No time is counted from it.
 	Since int64 `json:"since"`
-	// Passed are the seconds that servers ran since then, as far as one has written them down.
+	// Passed is the number of seconds that servers ran since then, as far as a server has written it down.
 	Passed int64 `json:"passed,omitempty"`
 	// Grace is the period in seconds by which status.endsAt was written.
 	Grace int64 `json:"grace"`
@@ -339,18 +338,18 @@ type Withdrawal struct {
 // StandingWork marks a cascade at a zone it touches.
 type StandingWork struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone whose records come here; its holders count as this zone's until then (S2.7).
+	// Losing is the uid of the zone that records come from; its holders count as this zone's until they have come
+	// (S2.7).
 	Losing string `json:"losing,omitempty"`
 	// LosingFQDN is the name the losing zone had.
 	LosingFQDN name.Name `json:"losingFQDN,omitzero"`
 	Since      int64     `json:"since"`
-	// By is the namespace that caused it; "": an older version wrote the mark.
+	// By is the namespace that caused the cascade; "" in a mark of an older version.
 	By string `json:"by,omitempty"`
-	// Own says that the zone's own namespace caused it.
+	// Own says that the zone's own namespace caused the cascade.
 	Own bool `json:"own,omitempty"`
-	// Becomes is the name that the zone has when the rename that the cascade carries
-	// out is through with it, its present one where it is (S6.8). Coming are the names
-	// below that zones which follow it will have.
+	// Becomes is the name that the zone will have when the cascade has renamed it, or its present name when that is
+	// done (S6.8). Coming are the names below that zones which follow it will have.
 	Becomes name.Name   `json:"becomes,omitzero"`
 	Coming  []name.Name `json:"coming,omitempty"`
 
@@ -360,17 +359,17 @@ type StandingWork struct {
 // Settled reports whether what the zone contains may be delivered.
 func (h *Holding) Settled() bool { return h.Held == nil && (len(h.Works) == 0 || h.Overdue) }
 
-// ZoneSettings are what a zone's object asks for and the zone that stands has as it is asked for.
+// ZoneSettings is what a zone's object asks for and the standing zone has as it is asked for.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
 	Terminating   bool
-	// Grace is for how many seconds a child stands after its rule went (S3.4).
+	// Grace is the number of seconds that a child stands after its rule went (S3.4).
 	Grace int64
 	// HasClass says that a class delivers it, so Ready waits for that.
 	HasClass bool
-	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial
-	// that the annotation names since which that is delivered; nil: none is named (S7.5).
+	// MaxDeletePercent is the share of the zone's RRsets that its own namespace may remove at once. Publish is the
+	// serial that the annotation names: what was removed since then is delivered; nil: none is named (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 }
@@ -393,27 +392,27 @@ type Zone struct {
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending says that waits for the target of its zoneRef, or for a rule after it ended; holds
-	// nothing (S3.1). ZoneRef is that target; without one Wanted is the name it waits for.
+	// Pending says that the zone waits for the target of its zoneRef, or for a rule after it ended, and holds no name
+	// (S3.1). ZoneRef is that target. Without one, Wanted is the name that the zone waits for.
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending says that it is pending because it ended, and what it had is not let go yet. Its uid
-	// names the keys that go, so it is made nowhere until that is through.
+	// Ending says that the zone is pending because it ended, and that what it had is not released yet. The zone is
+	// not made anew until then, since its uid names the keys that go.
 	Ending bool
-	// Served says that it is delegated and servable, and no class has anything of it. Where none delivers it, what is
-	// settled of it is Ready (S6.7).
+	// Served says that the zone is delegated and servable, and that no class has anything of it. Where no class
+	// delivers it, what is settled of it is Ready (S6.7).
 	Served bool
 
 	Serial serial.Serial
-	// SettledSerial is what was delivered when the zone was written last.
+	// SettledSerial is the serial that was delivered when the zone was last written.
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
 	// Rows and RRsets count what records and cuts give the zone.
 	Rows, RRsets int
 
-	// given is what Delegations add to Rules, in a decision that has asked for it.
+	// given is what Delegations add to Rules, in a decision that has asked for that.
 	given *given
 }
 
@@ -449,7 +448,7 @@ func (z *Zone) madeAt(owner name.Rel) []content.RRset {
 // Digest identifies the rdata of a value as defined.
 type Digest [sha256.Size]byte
 
-// MarshalText is raw base64, 43 characters: the digest stands in every owner key.
+// MarshalText writes raw base64, 43 characters, because the digest is in every owner key.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
@@ -467,7 +466,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // DigestOf hashes an rdata as defined.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is one distinct (type, rdata, ttl) at an owner; Count objects give it.
+// OwnerValue is one distinct (type, rdata, ttl) at an owner. Count is the number of objects that give it.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
@@ -483,18 +482,17 @@ type OwnerValue struct {
 // Owner is what the records of a zone put at one name.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut are the values that the cuts of delegated children count here (S6.1),
-	// without sizes. While records pass to or from a child both may give the same
-	// RRset, and the definition has it once.
+	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
+	// from a child, the child and its records may give the same RRset, which the definition has once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Waited says that an unadopted record waits for something here to go (S2.7).
+	// Waited says that a record which is not adopted waits for something here to go (S2.7).
 	Waited bool `json:"w,omitempty"`
-	// WaitedBelow says that one here, or at an underscore or wildcard name of this one, waits
-	// for a name below to lose its holder.
+	// WaitedBelow says that a record here, or at an underscore or wildcard name of this owner, waits for a name below
+	// to lose its holder.
 	WaitedBelow bool `json:"y,omitempty"`
-	// Wild counts the records that may hold at the wildcard right below, of namespaces
-	// other than the zone's own: for them it holds what it synthesises (S4.6). It
-	// stands here because every decision looks at the owners above its name anyway.
+	// Wild counts the records at the wildcard right below that may hold names, of namespaces other than the zone's
+	// own: for these namespaces the wildcard holds the names that it synthesises (S4.6). Wild is here because every
+	// decision looks at the owners above its name.
 	Wild []Holder `json:"h,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -503,18 +501,18 @@ type Owner struct {
 // Holder is a namespace's share of a base name.
 type Holder struct {
 	Namespace string `json:"n"`
-	// Count of its records that may hold.
+	// Count is the number of its records that may hold.
 	Count int `json:"c"`
 	// First is the journal count at which it came.
 	First uint64 `json:"f,omitempty"`
-	// Late says that it came while a cascade was bringing names below for others, which count as
+	// Late says that the namespace came while a cascade was bringing names below for other namespaces, which count as
 	// older (S2.7, S4.7).
 	Late bool `json:"l,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Holders is who has records at a base name that may hold it, first comer first.
+// Holders lists the namespaces that have records at a base name which may hold it, first comer first.
 type Holders struct {
 	List   []Holder `json:"h,omitempty"`
 	Waited bool     `json:"w,omitempty"`
@@ -522,9 +520,9 @@ type Holders struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// HeldBelow are the holders of base names strictly below one: for each namespace
-// how many, and since when the oldest. All names are looked at: with a bound, a
-// namespace that fills names below one would decide what its holder may write.
+// HeldBelow lists the holders of base names strictly below one: for each namespace the number of names and the oldest
+// of them. It has no bound: with one, a namespace that fills the names below a name would decide what the holder of
+// that name may write.
 type HeldBelow struct{ Holders []Holder }
 
 // Add counts one base name.
@@ -543,7 +541,7 @@ func (b *HeldBelow) Add(h *Holders) {
 	b.Holders = append(b.Holders, Holder{Namespace: first.Namespace, Count: 1, First: first.First})
 }
 
-// Count is how many records a namespace has in a zone.
+// Count is the number of records that a namespace has in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 	Waited  bool  `json:"w,omitempty"`
@@ -555,12 +553,12 @@ type Count struct {
 type Admission string
 
 const (
-	// Holding admission: the record may hold its base name.
+	// AdmittedPlain is by a rule after which the record may hold its base name.
 	AdmittedPlain Admission = "plain"
-	// AdmittedShared: by a rule with shared: true; never holds.
+	// AdmittedShared is by a rule with shared: true. The record never holds its name.
 	AdmittedShared Admission = "shared"
-	// AdmittedUnderscore: by a rule that names the underscore label literally; never holds and stands in nobody's way
-	// (S3.6).
+	// AdmittedUnderscore is by a rule that names the underscore label literally. The record never holds its name and
+	// is in no namespace's way (S3.6).
 	AdmittedUnderscore Admission = "underscore"
 )
 
@@ -578,20 +576,20 @@ type Member struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// OwnersBelow is what stands strictly below a name: whether anything does (S5.5).
+// OwnersBelow says whether any data is strictly below a name (S5.5).
 type OwnersBelow struct{ Any bool }
 
 // Tenant is a namespace with records in a range of names.
 type Tenant struct {
 	Namespace string
 	Records   int
-	// At counts those exactly at the name.
+	// At is the number of records exactly at the name.
 	At int
-	// Blocking counts the records not admitted by a literal underscore (S3.6).
+	// Blocking is the number of records that were not admitted by a literal underscore (S3.6).
 	Blocking int
 }
 
-// TenantsBelow lists who has records at or below a name.
+// TenantsBelow lists the namespaces that have records at or below a name.
 type TenantsBelow struct{ Tenants []Tenant }
 
 // ZoneBelow is one zone of ZonesBelow.
@@ -606,16 +604,16 @@ type ZonesBelow struct{ Zones []ZoneBelow }
 // LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.5).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is for how many seconds it is still to be kept; 0: a version that went by clocks wrote it.
+	// Left is the number of seconds for which it is still kept; 0: a version that went by clocks wrote it.
 	Left int64 `json:"left,omitempty"`
-	// Jump is by how much the restore that left this floor has raised serials, 0 for the serial of a name.
+	// Jump is the number by which the restore that left this floor raised serials; 0 for the serial of a name.
 	Jump uint32 `json:"jump,omitempty"`
-	// By is the namespace whose zone had the name.
+	// By is the namespace of the zone that had the name.
 	By string `json:"by,omitempty"`
-	// Zone is the uid of the zone that was removed there, or ended, "" where it was renamed:
-	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
+	// Zone is the uid of the zone that was removed there, or ended; "" where it was renamed. While the cascade of
+	// that zone stands, its holders count as those of a zone that is made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
-	// Withdrawn is that zone's, for the zones that it delegated (S3.4).
+	// Withdrawn is the withdrawal of that zone, for the zones that it delegated (S3.4).
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -625,7 +623,7 @@ type LastSerial struct {
 type Arrival struct {
 	FQDN      name.Name
 	Namespace string
-	// Left is how it was admitted where it left.
+	// Left says how the record was admitted in the zone that it left.
 	Left Admission
 }
 
@@ -633,7 +631,7 @@ type Arrival struct {
 // another (S2.7).
 type Arriving struct{ Records []Arrival }
 
-// holdingArrivals are those that may hold their base name.
+// holdingArrivals lists the records that may hold their base name.
 func (a *Arriving) holdingArrivals() []Arrival {
 	if a == nil {
 		return nil

@@ -27,7 +27,7 @@ func (h *Holders) Holder() string {
 	return h.List[0].Namespace
 }
 
-// namespaces are those that have records at the base name that may hold it, first comer first.
+// namespaces lists the namespaces with records at the base name that may hold it, first comer first.
 func (h *Holders) namespaces() (out []string) {
 	if h == nil {
 		return nil
@@ -98,8 +98,8 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 // end of a cascade writes anew.
 const maxRemovals = 16
 
-// maxEnds bounds them together with those of its zones that end. It is higher, so that
-// the removals of a namespace, which it can always make more of, hold up no end (S3.4).
+// maxEnds bounds these cascades together with those of its zones that end. It is higher than maxRemovals, so that a
+// namespace, which can always remove more zones, cannot keep its zones from ending (S3.4).
 const maxEnds = 2 * maxRemovals
 
 // countWorks counts the marks of cascades that a namespace caused.
@@ -122,9 +122,9 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// heldElsewhere are the namespaces that hold base name at where a standing cascade
-// brings records from, or on the way from there: the holder first, and on the way ns
-// before others (S2.7). known false: facts are needed.
+// heldElsewhere lists the namespaces that hold base name at in the zones that a standing cascade brings records from,
+// and on the way from there. The holder comes first, and ns comes before others of those on the way (S2.7). known
+// false: facts are needed.
 func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (namespaces []string, known bool) {
 	if !h.isGaining() {
 		return nil, true
@@ -158,9 +158,9 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 	return namespaces, true
 }
 
-// sharedElsewhere reports whether records that never hold stand at a base name that none holds,
-// in a zone that a standing cascade brings records from, or on the way from there (S2.7). It
-// does not where by is one of them. known false: facts are needed.
+// sharedElsewhere reports whether records that never hold stand at a base name that none holds, in a zone that a
+// standing cascade brings records from, or on the way from there (S2.7). It returns false where one of them is of the
+// claimant. known false: facts are needed.
 func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by claimant) (shared, known bool) {
 	at, err := base.In(z.FQDN())
 	if err != nil || by.cascade || by.from == at || !holding.isGaining() {

@@ -19,8 +19,8 @@ import (
 // needsHost reports whether the owner of a record of the type must be a host name.
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost reports whether a wildcard is one when what follows it is; at gc._msdcs Active
-// Directory puts the addresses of its global catalogs, and BIND lets these.
+// ownerIsHost reports whether an owner is a host name. A wildcard is one where the name after its "*" is. At
+// gc._msdcs Active Directory puts the addresses of its global catalogs, which BIND accepts.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)
@@ -28,8 +28,7 @@ func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
-// hostFields are the fields of the rdata from the first up to, not including,
-// the end that must be host names, or names of mailboxes.
+// hostFields returns which fields of the rdata, from first to before end, must be host names, or names of mailboxes.
 func hostFields(t rdata.Type, fqdn name.Name, fields []string) (first, end int, mailbox bool) {
 	switch t.String() {
 	case "NS":
@@ -86,7 +85,7 @@ func (c *Contribution) checkHosts(zone, fqdn name.Name) *Refusal {
 	return nil
 }
 
-// isAddress reports whether a host name that reads as an IPv4 address.
+// isAddress reports whether a host name reads as an IPv4 address.
 func isAddress(host string) bool {
 	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
 	return err == nil

@@ -11,16 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// The lineage of a zone are the zones by whose delegations it came to its name, topmost
-// first. It is noted in its holding while they stand, and stays there when they go: so a
-// zone ends with each rule by which it came, once the zone that encloses it does not
-// delegate it (S3.4). A write that changes the lineage of a zone owes that the zones below it are
-// decided anew: a cascade that scans zones does, parents first.
+// The lineage of a zone lists the zones by whose delegations it came to its name, topmost first. Its holding notes
+// the lineage while these zones stand, and keeps it when they go. So a zone ends with each rule by which it came,
+// once the zone that encloses it does not delegate it (S3.4). A write that changes the lineage of a zone owes another
+// decision about the zones below it, which a cascade makes, parents first.
 
-// findWithdrawal finds out whether a zone that the one which encloses it does not delegate
-// came by a rule that went (S3.4). It keeps its lineage, and with it the rules by which it
-// came, whatever becomes of the zones between: they may go, be made anew, or another may
-// be made there. known false: facts are needed.
+// findWithdrawal finds the withdrawn rule by which a zone came that its enclosing zone does not delegate (S3.4). The
+// zone keeps its lineage, and with it the rules by which it came, whatever becomes of the zones between: they may go
+// or be made anew, or another may be made there. known false: facts are needed.
 func (r *reading) findWithdrawal(x *parentage, view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (known bool) {
 	was, came := has.Withdrawn, has.Lineage
 	if root != nil {
@@ -31,8 +29,8 @@ func (r *reading) findWithdrawal(x *parentage, view string, fqdn name.Name, ns s
 	}
 	from, known := r.findRevoked(view, fqdn, ns, x.lineage)
 	for known && from != nil && root != nil && (was == nil || was.By != from.UID) {
-		// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that
-		// was withdrawn before stays withdrawn, and so does one of a zone above the one that was renamed.
+		// A zone that a rename leaves undelegated does not end, as one that a new zone above does not list (S3.3). A
+		// rule that was withdrawn before stays withdrawn, and so does one of a zone above the renamed zone.
 		i := slices.IndexFunc(x.lineage, func(l Link) bool { return l.UID == from.UID })
 		if x.lineage[i].Labels < root.FQDN.NumLabels() {
 			break
@@ -63,7 +61,7 @@ func (h *Holding) LineageBelow(fqdn name.Name) []Link {
 	return append(slices.Clone(h.Lineage), Link{UID: h.UID, Namespace: h.Namespace, Labels: fqdn.NumLabels()})
 }
 
-// CameBy reports whether the zone is a child of another, and says by which lineage (S3.4).
+// CameBy reports whether the zone is a child of p and its lineage says so (S3.4).
 func (b *ZoneBelow) CameBy(p *ZoneBelow) bool {
 	return b.Parent != nil && b.Parent.UID == p.UID && slices.EqualFunc(b.Lineage, p.LineageBelow(p.FQDN), sameLink)
 }
@@ -72,9 +70,9 @@ func sameLink(x, y Link) bool {
 	return x.UID == y.UID && x.Namespace == y.Namespace && x.Labels == y.Labels && x.Renamed == y.Renamed
 }
 
-// takeAlong returns the lineage of a zone that a rename of root takes along: of what encloses it now
-// the part above the new name of root, then root and the zones below it by which the zone
-// came. These may have gone since the rename; it came to its new name by them all the same.
+// takeAlong returns the lineage of a zone that a rename of root takes along: the part of what encloses it now above
+// the new name of root, then root and the zones below it by which the zone came. The zone came to its new name by
+// them even where they have gone since the rename.
 func (x *parentage) takeAlong(lineage []Link, root *Place) []Link {
 	top := root.FQDN.NumLabels()
 	is := func(l Link) bool { return l.UID == root.UID }
@@ -94,7 +92,7 @@ func (x *parentage) takeAlong(lineage []Link, root *Place) []Link {
 	return out
 }
 
-// nameAt is the name that the zone of the link has, or had, in the lineage of one at fqdn.
+// nameAt returns the name that the linked zone has, or had, in the lineage of a zone at fqdn.
 func (l *Link) nameAt(fqdn name.Name) name.Name {
 	for fqdn.NumLabels() > l.Labels {
 		fqdn, _ = fqdn.Parent()
@@ -102,8 +100,7 @@ func (l *Link) nameAt(fqdn name.Name) name.Name {
 	return fqdn
 }
 
-// linkedHoldings are the holdings that stand where the links of a lineage of a zone at fqdn do, nil
-// where its zone is gone.
+// linkedHoldings returns the holdings of the linked zones of a zone at fqdn, nil for each that is gone.
 func (r *reading) linkedHoldings(view string, fqdn name.Name, lineage []Link) ([]*Holding, bool) {
 	ks := make([]Key, len(lineage))
 	for i := range lineage {
@@ -136,9 +133,9 @@ func (r *reading) spliceLineage(view string, fqdn name.Name, lineage []Link) ([]
 	return lineage, true
 }
 
-// findRevoked returns the zone nearest to one of ns at fqdn that delegated the next one in the lineage
-// and does so no more; nil: there is none. The rules count, not what a cascade has noted. A
-// zone that is gone has withdrawn nothing.
+// findRevoked returns the zone nearest to a zone of ns at fqdn that delegated the next one in the lineage and no
+// longer does; nil: there is none. It goes by the rules, not by what a cascade has noted. A zone that is gone has
+// withdrawn nothing.
 func (r *reading) findRevoked(view string, fqdn name.Name, ns string, lineage []Link) (by *Zone, known bool) {
 	standing, known := r.linkedHoldings(view, fqdn, lineage)
 	if !known {
@@ -176,15 +173,15 @@ func (r *reading) findRevoked(view string, fqdn name.Name, ns string, lineage []
 	return nil, true
 }
 
-// timePassed is what is over of the time that the zone by gave when its rule for the lineage
-// went: those between have it, or had it when they went, and what they delegated has the
-// rest. The nearest of them counts: one above may have gone by a withdrawal before this one.
+// timePassed returns how much has passed of the time that the zone by gave when its rule for the lineage went. The
+// zones between have noted it, or had noted it when they went; what they delegated has the rest of that time. The
+// nearest of them counts, since one above may have gone by an earlier withdrawal. known false: facts are needed.
 func (r *reading) timePassed(view string, fqdn name.Name, has *Holding, lineage []Link, by *Zone) (passed int64, known bool) {
 	i := slices.IndexFunc(lineage, func(l Link) bool { return l.UID == by.UID }) + 1
 	var ks []Key // nearest first
 	for _, l := range slices.Backward(lineage[i:]) {
 		ks = append(ks, HoldingKey(view, l.nameAt(fqdn)))
-		if has.delegatedBy() != "" { // until now; else that was of a withdrawal before this one
+		if has.delegatedBy() != "" { // until now; else that of an earlier withdrawal
 			ks = append(ks, Key{Kind: KindLastSerial, View: view, Name: l.nameAt(fqdn)})
 		}
 	}

@@ -11,15 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// A record moves in two transactions (I1): it leaves its zone in one, which also
-// reserves its place in the other, and the second takes it in. The reservation
-// stands in the holding of the zone that gains it, which every write of that zone
-// compares. So all that could stand in its way there is decided as if the record
-// had come already: its hold on the name, its type beside others, what it counts
-// against limits, and what may be made above or below it (S2.6).
+// A record moves in two transactions (I1). The first takes it from its zone and reserves its place in the other zone,
+// and the second takes it in there. The reservation is in the holding of the zone that gains the record, which every
+// write of that zone compares. So all that could be in the record's way there is decided as if it had come: its hold
+// on the name, its type beside others, the limits, and what may be made above or below it (S2.6).
 
-// maxReserved is how many records are on their way to a zone at a time: all of
-// them stand in the zone's holding, which every server keeps in memory.
+// maxReserved bounds the records that are on their way to a zone: all of them stand in the zone's holding, which
+// every server keeps in memory.
 const maxReserved = 64
 
 // Reservation is the place of a record that is on its way to a zone.
@@ -34,7 +32,7 @@ type Reservation struct {
 	// Values it has, and their length on the wire in octets.
 	Values int `json:"v"`
 	Octets int `json:"s"`
-	// Absolute says that its name does not follow a rename of the zone.
+	// Absolute says that the record's name does not follow a rename of the zone.
 	Absolute  bool      `json:"abs,omitempty"`
 	Admission Admission `json:"a"`
 	// N is the zone's journal count when the place was reserved: its turn at the name (S4.6).
@@ -50,7 +48,7 @@ type Move struct {
 	UID       string `json:"uid"`
 	// To is the zone that its place is reserved in.
 	To Place `json:"to"`
-	// By is who moved it, for the journal.
+	// By is the user who moved it, for the journal.
 	By string `json:"by,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -64,8 +62,8 @@ func (h *Holding) reservationOf(uid string) *Reservation {
 	return nil
 }
 
-// ownerWithReserved is the owner with what is reserved there for others than the record uid, as
-// values that no other equals.
+// ownerWithReserved returns the owner with the values that are reserved there for records other than uid. No other
+// value equals these.
 func (h *Holding) ownerWithReserved(o *Owner, owner name.Rel, uid string) *Owner {
 	for _, r := range h.Reserved {
 		if r.Owner != owner || r.UID == uid {
@@ -80,8 +78,7 @@ func (h *Holding) ownerWithReserved(o *Owner, owner name.Rel, uid string) *Owner
 	return o
 }
 
-// reservedFor is the namespace for which base name is reserved, ns itself before
-// others; "" for none.
+// reservedFor returns the namespace for which base name is reserved, ns itself before others; "" for none.
 func (h *Holding) reservedFor(base name.Rel, ns string) string {
 	holder := ""
 	for _, r := range h.Reserved {
@@ -114,7 +111,7 @@ func (h *Holding) countReserved(ns, uid string) (n int64) {
 	return n
 }
 
-// withoutReservation is the holding when the item is through.
+// withoutReservation returns the holding without the reservation of an outbox item.
 func (h *Holding) withoutReservation(id string) *Holding {
 	out := *h
 	out.Reserved = slices.DeleteFunc(slices.Clone(h.Reserved), func(r Reservation) bool { return r.ID == id })
@@ -124,14 +121,14 @@ func (h *Holding) withoutReservation(id string) *Holding {
 	return &out
 }
 
-// moveRecord decides a client's change that takes the record from home to p's zone: what
-// that zone refuses refuses the change, and nothing is written.
+// moveRecord decides a client's change that takes the record from home to the zone of p. Where that zone refuses the
+// record, the change is refused and nothing is written.
 func (d *recordDecision) moveRecord(plan *Plan, home *Zone, homeHolding *Holding, p *place) (*Plan, *Refusal) {
 	ask := &d.ask
 	if len(p.holding.Reserved) >= maxReserved {
 		return nil, forbidden(ReasonMoving, "%d records are on their way to zone %s, and no more can be at a time (S2.6; try again)", len(p.holding.Reserved), p.zone.FQDN())
 	}
-	// What the release will ask for, in the same rounds as what the arrival does.
+	// The release asks for these, in the same rounds as the arrival for its own.
 	owner := ask.Before.Owner
 	soon := []Key{OwnerKey(home.UID, owner), HoldersKey(home.UID, Base(owner)), MemberKey(home.UID, owner, ask.Namespace, ask.Name), CountKey(home.UID, ask.Namespace)}
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {

@@ -12,7 +12,7 @@ import (
 )
 
 // The places kept in a zone stand in its holding, which all servers remember: a
-// tenant who lets moves hang has 64 of them and no more, and they all end.
+// tenant with moves that hang has 64 of them and no more, and they all end.
 func TestMove_atMost64OnTheWay_S2_6(t *testing.T) {
 	w := newWorld()
 	for i, fqdn := range []string{"example.org.", "example.net."} {

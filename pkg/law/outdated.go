@@ -66,7 +66,8 @@ func (o *Outdated) AddZone(z *Zone) {
 	}
 }
 
-// AddRule takes in a rule of the zone with that uid, such as that of a Delegation: what it says of types by number.
+// AddRule takes in a rule of the zone with that uid, such as that of a Delegation. Only what it says of types by
+// number counts.
 func (o *Outdated) AddRule(zone string, r Rule) {
 	r.Records = slices.DeleteFunc(slices.Clone(r.Records), func(rr RecordRule) bool { return !slices.ContainsFunc(rr.Types, rdata.Type.ByNumber) })
 	if z := o.zones[zone]; z != nil && len(r.Records) > 0 {
@@ -126,9 +127,9 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 	o.names[k].records = append(o.names[k].records, s)
 }
 
-// Records are those that were found, zone by zone, in the order in which a cascade decides
-// them anew: those that are refused whatever stands beside them, then the last comer first
-// (S2.7), until the others can stand together.
+// Records lists the records that were found, zone by zone, in the order in which a cascade decides them anew: first
+// those that are refused whatever stands beside them, then the last comer first (S2.7), until the others can stand
+// together.
 func (o *Outdated) Records() []OutdatedRecord {
 	out := slices.Clone(o.found)
 	names := slices.SortedFunc(maps.Values(o.names), func(x, y *crowdedName) int { return x.owner.Compare(y.owner) })
@@ -139,7 +140,7 @@ func (o *Outdated) Records() []OutdatedRecord {
 	return out
 }
 
-// addConflicts adds the records that cannot stand together.
+// addConflicts adds the records at the name that cannot stand together.
 func (at *crowdedName) addConflicts(out []OutdatedRecord) []OutdatedRecord {
 	records := map[rdata.Type]int{}
 	values := map[rdata.Type]map[Digest]int{}
@@ -201,7 +202,7 @@ func (at *crowdedName) addConflicts(out []OutdatedRecord) []OutdatedRecord {
 	return out
 }
 
-// OutdatedReason reports whether a record of type t that no zone takes in for the reason is, or was, one of them.
+// OutdatedReason reports whether a record of type t that no zone takes in for the reason is, or was, outdated.
 func OutdatedReason(reason string, t rdata.Type) bool {
 	return reason == ReasonValidationFailed || reason == ReasonDelegationWithdrawn && t.ByNumber()
 }

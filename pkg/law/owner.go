@@ -51,7 +51,7 @@ func (o *Owner) hasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// sharesType reports whether others than the contribution, which is counted, have values of its type.
+// sharesType reports whether values of the contribution's type stand there besides its own, which are counted.
 func (o *Owner) sharesType(c *Contribution) bool {
 	others := o.clone()
 	others.removeContribution(c)
@@ -101,7 +101,7 @@ func (o *Owner) removeContribution(c *Contribution) bool {
 	return all
 }
 
-// rrsetTTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.8, S6.4).
+// rrsetTTL is the TTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.8, S6.4).
 func (o *Owner) rrsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -189,7 +189,7 @@ func (o *Owner) types() []rdata.Type {
 	return out
 }
 
-// checkType refuses a type of which an earlier version took Records.
+// checkType refuses a type that Records could have in an earlier version only.
 func (c *Contribution) checkType() *Refusal {
 	if err := c.Type.CheckRecord(); err != nil {
 		return invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
@@ -197,9 +197,8 @@ func (c *Contribution) checkType() *Refusal {
 	return nil
 }
 
-// packValues returns the wire lengths of a contribution's rdata in a zone; a refusal
-// where a name in it is too long there, or where an earlier version took what
-// some server does not load (S5.7).
+// packValues returns the wire lengths of a contribution's rdata in a zone. It refuses rdata where a name in it is too
+// long there, and rdata of an earlier version that some server does not load (S5.7).
 func packValues(zone name.Name, c *Contribution) ([]int, *Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -234,7 +233,7 @@ func (l ownerChanges) after(at name.Rel) *Owner {
 	return nil
 }
 
-// ownerFact is the stored form: nothing at all when there is nothing to say.
+// ownerFact is the stored form of an owner: nothing at all for an owner without data and marks.
 func ownerFact(o *Owner) any {
 	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Wild) == 0 && !o.Waited && !o.WaitedBelow {
 		return nil
@@ -242,7 +241,7 @@ func ownerFact(o *Owner) any {
 	return o
 }
 
-// wildcardNamespace is the namespace whose wildcard right below the owner holds names for it.
+// wildcardNamespace returns the namespace that holds names by the wildcard right below the owner.
 func (o *Owner) wildcardNamespace() string {
 	if o == nil || len(o.Wild) == 0 {
 		return ""
@@ -250,8 +249,8 @@ func (o *Owner) wildcardNamespace() string {
 	return o.Wild[0].Namespace
 }
 
-// cutBy is the namespace that the names below an owner with NS records belong to (S4.6), ""
-// where there are none. h are the holders of the owner's name, own is the zone's namespace.
+// cutBy returns the namespace that the names below an owner with NS records belong to (S4.6), "" where there are
+// none. h are the holders of the owner's name, own is the zone's namespace.
 func (o *Owner) cutBy(h *Holders, own string) string {
 	if !o.hasType(rdata.NS) {
 		return ""
@@ -279,8 +278,8 @@ type diff struct {
 	rows           int // growth of the number of rows
 }
 
-// compareOwner adds what differs at one owner for the types and texts of the
-// contributions that go and come; other values cannot have changed.
+// compareOwner adds what differs at one owner, for the types and texts of the contributions that go and come. Other
+// values cannot have changed.
 func (d *diff) compareOwner(owner name.Rel, before, after *Owner, gone, come *Contribution) {
 	seen := map[content.Row]bool{}
 	types := map[rdata.Type]bool{}

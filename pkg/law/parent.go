@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// ParentAsk is a cascade's request to decide anew who the parent of a standing
-// zone is; nobody asks for anything, so it is never refused.
+// ParentAsk is a cascade's request to decide anew which zone is the parent of a standing zone. No client made it, so
+// it is never refused.
 type ParentAsk struct {
 	Zone *Zone
 	// Says is the message of its condition Delegated now.
@@ -21,8 +21,8 @@ type ParentAsk struct {
 	Now  time.Time
 }
 
-// nobody is what a zone follows that followed one which ended (S3.4).
-const nobody = "-"
+// noZone is the uid in Holding.Follows of a zone that followed one which ended (S3.4).
+const noZone = "-"
 
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
@@ -47,19 +47,19 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	}
 	h := *holding
 	x.noteIn(&h)
-	if h.Follows != "" && h.Follows != nobody && (x.parent == nil || h.Follows != x.parent.UID) {
-		// What it followed may stand again, with the same uid, under another name.
+	if h.Follows != "" && h.Follows != noZone && (x.parent == nil || h.Follows != x.parent.UID) {
+		// The zone that it followed may stand again, with the same uid, under another name.
 		last, known := d.findGone(z.View, z.FQDN(), x.parent, h.Follows)
 		if !known {
 			return nil
 		}
 		if last != nil && last.Withdrawn != nil {
-			h.Follows = nobody
+			h.Follows = noZone
 		}
 	}
 	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
-		// The parent stays; only what is said of a zone without one may differ.
+		// The parent stays. Only what is said of a zone without a parent may differ.
 		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
 			return plan
 		}
@@ -87,9 +87,10 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 type parentage struct {
 	// parent encloses it; nil: standalone.
 	parent *Zone
-	// delegates: its rules list the zone; cut: and it delegates a name above that away (S3.5).
+	// delegates says that the rules of the parent list the zone, and cut that the parent delegates a name above the
+	// zone away (S3.5).
 	delegates, cut bool
-	// withdrawn: a rule by which the zone came went, and the one that encloses it does not delegate it (S3.4).
+	// withdrawn is set where a rule by which the zone came went, and the enclosing zone does not delegate it (S3.4).
 	withdrawn *Withdrawal
 	lineage   []Link
 	enclosed  *Enclosed
@@ -104,9 +105,9 @@ func (x *parentage) noteIn(h *Holding) {
 	}
 }
 
-// parentOf is what encloses a zone of ns at fqdn, and what the condition Delegated says of
-// it (S3.3–S3.5). has is what stood under the zone's name before; root: the zone comes
-// along to fqdn with this one, which was renamed; nil: it stays. known false: facts are needed.
+// parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.3–S3.5). has is the holding of
+// the zone under its name until now. root is the renamed zone that takes the zone along to fqdn; nil: the zone stays.
+// known false: facts are needed.
 func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (*parentage, bool) {
 	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -171,8 +172,8 @@ func (h *Holding) delegatedBy() string {
 	return ""
 }
 
-// findGone returns what is left of the zone with that uid, if it stood between fqdn and the zone
-// that encloses it now, nil for none.
+// findGone returns the last serial of the zone with that uid, if it stood between fqdn and the zone that encloses it
+// now; nil for none. known false: facts are needed.
 func (r *reading) findGone(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
 	var between []Key
 	for up, ok := fqdn.Parent(); ok && (enclosing == nil || up != enclosing.FQDN()); up, ok = up.Parent() {

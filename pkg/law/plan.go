@@ -12,19 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Outcome of a decision: exactly one of Plan, Refusal and Need is set.
+// Outcome is the result of a decision: exactly one of Plan, Refusal and Need is set.
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists facts that were not in Seen. Where there are none, Seen.Used tells
-	// which facts the plan or the refusal rests on.
+	// Need lists facts that were not in Seen. Where it is empty, Seen.Used tells which facts the plan or the refusal
+	// rests on.
 	Need []Key
 }
 
-// Plan is a decided write. What it changes beside the object asked about is in
-// Writes; Zone is set when the zone object changes with it.
+// Plan is a decided write. Writes has what it changes beside the object of the request. Zone is set where the zone
+// object changes with it.
 type Plan struct {
-	// Record is the new place of the record, nil when the record goes.
+	// Record is the new place of the record; nil: the record goes.
 	Record *Placement
 	// Zone is what becomes of the one zone the plan touches.
 	Zone *ZoneChange
@@ -32,18 +32,17 @@ type Plan struct {
 	Writes []Write
 	// Work is the outbox item the write owes, nil for none (I4).
 	Work *Work
-	// Move is the outbox item of a record that leaves one zone for another: beside
-	// Work, and carried out before the write is answered (S2.6). Arrival is where the
-	// record will be.
+	// Move is the outbox item of a record that leaves one zone for another, beside Work. It is carried out before the
+	// write is answered (S2.6). Arrival is the place where the record will be.
 	Move    *Work
 	Arrival *Placement
 	// PendingCuts name (parent, child) pairs whose cut must be counted anew.
 	PendingCuts []PendingCut
-	// Orphan says under which keys the unadopted record (or pending zone) waits; OrphanBefore where it waited.
+	// Orphan says under which keys the record, or the pending zone, waits, and OrphanBefore where it waited.
 	Orphan, OrphanBefore *Waiting
-	// Delegation is what becomes of the Delegation that was asked about, nil when it goes.
+	// Delegation is what becomes of the Delegation of the request; nil: it goes.
 	Delegation *DelegationPlacement
-	// Rule is the delegation that allowed it, for the audit annotation.
+	// Rule is the pattern that allowed the record, for the audit annotation.
 	Rule     string
 	Warnings []string
 }
@@ -62,13 +61,14 @@ type Placement struct {
 	Serial  serial.Serial
 	Reason  string // condition reason when not adopted, else "Adopted"
 	Message string
-	// HasClass: some class delivers the zone. Served: the zone is Served, and settled with the record in it.
+	// HasClass says that some class delivers the zone, and Served that the zone is Served, and settled with the
+	// record in it.
 	HasClass, Served bool
 }
 
 // ZoneChange is the new state of a zone; without a Step its definition stays.
 type ZoneChange struct {
-	// Zone after the change; with Gone as it was.
+	// Zone is the zone after the change.
 	Zone    *Zone
 	Holding *Holding
 	// Delegated and Servable are conditions to set; nil leaves them.
@@ -77,11 +77,11 @@ type ZoneChange struct {
 	Gone                bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
 	Ended *Zone
-	// Held says that the change begins a hold (S7.5). Excess is why the zone is held now; nil where it is not, or the
-	// change counts nothing.
+	// Held says that the change begins a hold (S7.5). Excess says why the zone is held now; nil where it is not, or
+	// where the change counts nothing.
 	Held   bool
 	Excess *Excess
-	// EndsAt is about when the zone ends, unix seconds; 0 leaves what was said.
+	// EndsAt is an estimate of the end of the zone, unix seconds; 0 leaves the last one.
 	EndsAt int64
 }
 
@@ -91,8 +91,8 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition is a decided condition; Status is "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// PendingCut names a delegated child whose NS and glue its parent must count anew.
-// View and FQDN are the child's name when it was owed.
+// PendingCut names a delegated child of which the parent must count NS and glue anew. View and FQDN are the child's
+// name at the time of the change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -114,12 +114,12 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting says under which keys something unadopted is found again.
+// Waiting says under which keys what is not adopted is found again.
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // the zoneRef's target
-	// Left: it moves, and was admitted so where it left; "": it does not. Until it is taken
+	// Left says how the record was admitted in the zone that it moves from; "": it does not move. Until it is taken
 	// in it counts as it did there (S2.7).
 	Left Admission
 }
@@ -132,33 +132,33 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones carry a StandingWork with this ID, which goes when the work is through.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked says that it names no zone and its steps leave no mark at any, so that what it changes is delivered as
+	// Unmarked says that the work names no zone and its steps leave no mark at any, so that each step is delivered as
 	// it comes (S7.2). By is the namespace of the zone.
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Renames says that the zones after the first follow it to another name, parents first (S6.8).
 	Renames bool `json:"renames,omitempty"`
-	// Purge is the uid of a zone that is gone; its internal keys go at the end.
+	// Purge is the uid of a zone that is gone. Its internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
-	// Ended is that zone where it ended and is pending: it may be made anew after that (S3.4).
+	// Ended is that zone where it ended and is pending: a rule may make it anew when the work is through (S3.4).
 	Ended *Place `json:"ended,omitempty"`
-	// Had is the header that it had, by which it is known what it has to be withdrawn of.
+	// Had is the header that the zone had, which says what has to be withdrawn of it.
 	Had *content.Header `json:"had,omitempty"`
-	// Move is the record that the item brings to another zone; neither such an item nor one with Left has scans.
+	// Move is the record that the item brings to another zone. Neither such an item nor one with Left has scans.
 	Move *Move `json:"move,omitempty"`
-	// Left is a namespace that terminated when cascades came by what is in it (S2.8): all of
-	// that is decided anew when it does no longer. Times counts those cascades.
+	// Left is a namespace that terminated when cascades came to something in it (S2.8). All that is left in it is
+	// decided anew when it terminates no longer. Times counts those cascades.
 	Left  string `json:"left,omitempty"`
 	Times int    `json:"times,omitempty"`
-	// Damaged are records that could not be read when the rest of the work was done.
-	// Such an item has nothing else to do than to decide them anew when they can be.
+	// Damaged are records that could not be read when the rest of the work was done. Such an item stands until they
+	// can be read, and decides them anew then.
 	Damaged []Ref `json:"damaged,omitempty"`
-	// Refused are records that an earlier version took in and that are refused now: decided anew in this order. The
-	// owners of those that no zone has then are told (S5.9). Such an item has no scans.
+	// Refused are records of an earlier version that are refused now. They are decided anew in this order, and owners
+	// of records that no zone has then are told (S5.9). Such an item has no scans.
 	Refused []Ref `json:"refused,omitempty"`
-	// By is the namespace that caused it.
+	// By is the namespace that caused the work.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
-	// Runner is the server that carries the work out, as it says while that takes longer.
+	// Runner is the server that carries the work out, as it says where that takes longer.
 	Runner string `json:"runner,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -177,18 +177,19 @@ type Place struct {
 type ScanKind string
 
 const (
-	// ScanMembers: the records of the zone with uid Zone at or below Owner.
+	// ScanMembers goes through the records of the zone with uid Zone at or below Owner.
 	ScanMembers ScanKind = "members"
-	// ScanWaiting: what waits unadopted at (or below) (View, Name).
+	// ScanWaiting goes through what waits for adoption at (or below) (View, Name).
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring: what waits for the zone object Target.
+	// ScanReferring goes through what waits for the zone object Target.
 	ScanReferring ScanKind = "referring"
-	// ScanPending: the zones among those, and the zones that wait at or below (View, Name).
+	// ScanPending goes through the zones among those, and the zones that wait at or below (View, Name).
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces: of Namespaces the records that the zone with uid Zone has, and what waits at or below (View,
-	// Name) or for the zone object Target. It costs what is in these namespaces, whatever others have in the zone.
+	// ScanNamespaces goes through the records that Namespaces have in the zone with uid Zone, and through what of
+	// them waits at or below (View, Name) or for the zone object Target. Its cost is what is in these namespaces,
+	// whatever others have in the zone.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones: the zones strictly below (View, Name), whose parent may be another now.
+	// ScanZones goes through the zones strictly below (View, Name), which may have another parent now.
 	ScanZones ScanKind = "zones"
 )
 
@@ -201,39 +202,39 @@ type Scan struct {
 	Name   name.Name `json:"name,omitzero"`
 	Exact  bool      `json:"exact,omitempty"`
 	Target *Ref      `json:"target,omitempty"`
-	// Namespaces are those that it goes through; none: all.
+	// Namespaces are those that the scan goes through; none: all.
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Of reports whether it goes through what is in a namespace.
+// Of reports whether the scan goes through what is in a namespace.
 func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// OfZone reports whether it goes through the zone that h is the holding of. That came by the rules for the zones of
-// its lineage, too, and one that is withdrawn concerns it whatever became of those (S3.4).
+// OfZone reports whether the scan goes through the zone with the holding h. Rules for the zones of its lineage
+// concern it, too. One that is withdrawn is always concerned, whatever became of those zones (S3.4).
 func (s *Scan) OfZone(h *Holding) bool {
 	return s.Of(h.Namespace) || slices.ContainsFunc(h.Lineage, func(l Link) bool { return s.Of(l.Namespace) })
 }
 
-// RefusalKind is how a refusal is told to the client.
+// RefusalKind is the kind of answer that the client gets.
 type RefusalKind int
 
 const (
-	// Forbidden: 403, somebody else could allow it.
+	// Forbidden is 403: the owner of a zone or an administrator could allow it.
 	Forbidden RefusalKind = iota
-	// Invalid: 422, the object must be different.
+	// Invalid is 422: the object must be different.
 	Invalid
-	// Duplicate: 422 with cause FieldValueDuplicate (S1.6).
+	// Duplicate is 422 with cause FieldValueDuplicate (S1.6).
 	Duplicate
-	// Later: 429, the same request may pass when cascades are through (S8.1).
+	// Later is 429: the same request may pass when cascades are through (S8.1).
 	Later
 )
 
-// Refusal says no, by which rule, and what would be right. It is an error so
-// that it can travel; ledger turns it into an API status at its border.
+// Refusal says which rule refuses a request and what would be right. It is an error so that it can travel. The ledger
+// turns it into an API status.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid and Duplicate.

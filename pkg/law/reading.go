@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// reading collects what is asked but not known.
+// reading collects the facts that a decision asks for and does not know.
 type reading struct {
 	seen  *Seen
 	needs []Key
@@ -35,10 +35,10 @@ func get[T any](r *reading, k Key) (*T, bool) {
 	return t, true
 }
 
-// getUnguarded is get for what stands in a zone that loses names to the zone of the decision (S2.7).
-// It needs no guard of its own: while the mark of the cascade stands, which is in the holding,
-// the losing zone takes in nothing at those names, and what leaves it arrives, or is in the
-// gaining zone. So a deep name takes no compare for each of its labels and cascades.
+// getUnguarded is get for a fact of a zone that loses names to the zone of the decision (S2.7). That fact needs no
+// guard of its own: while the mark of the cascade is in the holding, the losing zone takes in nothing at those names,
+// and what leaves it is on its way, or in the gaining zone. So a deep name takes no compare for each of its labels
+// and cascades.
 func getUnguarded[T any](r *reading, k Key) (*T, bool) {
 	f := r.seen.lookUp(k)
 	if f == nil {
@@ -65,7 +65,7 @@ func (r *reading) askAll(keys []Key) bool {
 	return known
 }
 
-// outcome is what the decision comes to: while facts are needed, these alone.
+// outcome returns the result of the decision. While facts are needed it is a Need.
 func (r *reading) outcome(plan *Plan, refusal *Refusal) Outcome {
 	if len(r.needs) > 0 {
 		return Outcome{Need: r.needs}
@@ -83,7 +83,7 @@ func (r *reading) readAnew() {
 	}
 }
 
-// holdingOf is the holding of a zone that stands. false: facts are needed.
+// holdingOf returns the holding of a zone that stands. false: facts are needed.
 func (r *reading) holdingOf(z *Zone) (*Holding, bool) {
 	h, ok := get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if ok && (h == nil || h.UID != z.UID) { // the name and the object are of two moments
@@ -93,7 +93,7 @@ func (r *reading) holdingOf(z *Zone) (*Holding, bool) {
 	return h, ok
 }
 
-// zoneOf is the zone that a name is held by. false: facts are needed.
+// zoneOf returns the zone with a holding. false: facts are needed.
 func (r *reading) zoneOf(h *Holding) (*Zone, bool) {
 	z, ok := get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if ok && (z == nil || z.UID != h.UID || z.Pending) { // the name and the object are of two moments
@@ -103,7 +103,7 @@ func (r *reading) zoneOf(h *Holding) (*Zone, bool) {
 	return z, ok
 }
 
-// findEnclosing finds the longest name at or above n that a zone of the view holds (S2.1).
+// findEnclosing finds the longest name at or above n that a zone of the view holds (S2.1). false: facts are needed.
 func (r *reading) findEnclosing(view string, n name.Name) (name.Name, *Holding, bool) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -120,10 +120,9 @@ func (r *reading) findEnclosing(view string, n name.Name) (name.Name, *Holding, 
 	return name.Name{}, nil, true
 }
 
-// leadsBack reports whether following zoneRefs from a pending zone leads to self
-// (S1.5), as far as the zones are known to the namespace of self: others are to it
-// as if there were none (S1.7), and zones that wait for each other do no harm. known
-// false: facts are needed.
+// leadsBack reports whether the zoneRefs from a pending zone on lead to self (S1.5), through zones that the namespace
+// of self knows. Other zones are to it as if they did not exist (S1.7), and zones that wait for each other do no
+// harm. known false: facts are needed.
 func (r *reading) leadsBack(z *Zone, self Ref) (cycle, known bool) {
 	seen := []Ref{}
 	for z != nil && z.Pending && z.knownTo(self.Namespace) && z.ZoneRef != nil {

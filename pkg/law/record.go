@@ -34,9 +34,8 @@ func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 // Adopted is the contribution of a record that stands in a zone.
 type Adopted struct {
 	Zone Ref
-	// FQDN says where when the contribution's Owner is not given: the owner of a
-	// relative name is known by itself and survives a rename, that of an absolute
-	// name follows from the zone.
+	// FQDN is the record's name where the contribution's Owner is not given. The owner of a relative name is known by
+	// itself and survives a rename. That of an absolute name follows from the zone.
 	FQDN name.Name
 	Contribution
 }
@@ -45,32 +44,34 @@ type Adopted struct {
 type RecordAsk struct {
 	// Namespace, Name and UID of the record.
 	Namespace, Name, UID string
-	// Before is what the record contributes now; nil when it is not adopted.
+	// Before is what the record contributes now; nil: it is not adopted.
 	Before *Adopted
-	// Waits is where it waits unadopted now; nil when it does not.
+	// Waits says where the record waits for adoption; nil: it does not wait.
 	Waits *Waiting
-	// After is the record as it shall be; nil when it goes.
+	// After is the record as it is to be; nil: it goes.
 	After *Record
-	// Cascade says that no client asks, so a refusal becomes the reason why it is not adopted (S2.5, S2.7).
+	// Cascade says that no client made this request, so a refusal becomes the reason why the record is not adopted
+	// (S2.5, S2.7).
 	Cascade bool
-	// Stood: it is between two zones, or in one that is gone (S2.7). Held: it held its base name there.
+	// Stood says that the record is between two zones, or in one that is gone (S2.7), and Held that it held its base
+	// name there.
 	Stood, Held bool
 	Now         time.Time
-	// By is who asks, for the journal.
+	// By is the user of the request, for the journal.
 	By string
-	// WorkID names the outbox item this decision may need.
+	// WorkID is the id of the outbox item that the decision may owe.
 	WorkID string
-	// Work is the standing cascade that makes this step, "" for a client's write.
+	// Work is the id of the cascade that makes this step; "" for a client's write.
 	Work string
 	// WorkBy is the namespace that caused that cascade.
 	WorkBy string
-	// Uncounted says that what goes is not removed by a write in the namespace: that is being deleted, or an
-	// upgrade is carried out (S7.5).
+	// Uncounted says that a mass deletion does not count what goes: the namespace is being deleted, or an upgrade is
+	// carried out (S7.5).
 	Uncounted bool
-	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).
+	// Move is the outbox item of the move that this step ends, as the record arrives (S2.6); nil: it ends none.
 	Move *Work
-	// Set is the zone as it was before the writes that are decided before this one and committed with it, as one step
-	// (S10.1); nil: this one is a step by itself.
+	// Set is the zone as it was before the earlier writes of the same step, which are committed with this one
+	// (S10.1); nil: this write is a step by itself.
 	Set *Zone
 }
 
@@ -90,12 +91,12 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 type recordDecision struct {
 	reading
 	ask RecordAsk
-	// standsBelow says that what it was refused for stands strictly below its name.
+	// standsBelow says that what the record was refused for is strictly below its name.
 	standsBelow bool
 	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally
 	// (S4.7), or to a record that held the name in the zone it comes from (S2.7).
 	yielded claim
-	// stood says that a cascade brings it from another zone, where it stood at its name until now.
+	// stood says that a cascade brings the record from another zone, where it stood at its name until now.
 	stood bool
 }
 
@@ -106,7 +107,7 @@ type place struct {
 	zone    *Zone
 	holding *Holding
 	owner   name.Rel
-	// reason why no zone takes it, with zone nil.
+	// reason says why no zone takes the record; zone is nil then.
 	reason, message string
 }
 
@@ -114,7 +115,7 @@ func (p *place) waitingFor(r *Record) *Waiting {
 	return &Waiting{View: p.view, FQDN: p.fqdn, Zone: r.ZoneRef}
 }
 
-// locateRecord finds the zone of a record (S2.1, S2.3). nil place: facts are needed.
+// locateRecord finds the zone of a record (S2.1, S2.3). It returns a nil place where facts are needed.
 func (d *recordDecision) locateRecord(r *Record) (*place, *Refusal) {
 	p := &place{view: r.View}
 	target, known, refusal := d.resolveName(p, r)
@@ -257,7 +258,7 @@ func (d *recordDecision) decideRecord() (*Plan, *Refusal) {
 		if !ask.Cascade {
 			return d.moveRecord(plan, home, homeHolding, p)
 		}
-		// I1: one zone a transaction. It leaves now and is taken in by the next step.
+		// A transaction changes one zone (I1): the record leaves now, and the next step takes it in.
 		was, ok := get[Member](&d.reading, MemberKey(home.UID, ask.Before.Owner, ask.Namespace, ask.Name))
 		if !ok {
 			return nil, nil
@@ -318,9 +319,9 @@ func (a *RecordAsk) stoodAt() (n name.Name) {
 	return n
 }
 
-// leaveUnadopted makes the record stand unadopted because of a refusal met by a cascade.
-// mark are the keys of what stood in its way: the write that removes that finds
-// the mark there and owes the record another decision (S2.7).
+// leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade. mark has the keys of what
+// was in its way. The write that removes that finds the mark at these keys, and owes the record another decision
+// (S2.7).
 func (d *recordDecision) leaveUnadopted(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
 	r := d.ask.After
 	if p == nil {
@@ -374,8 +375,8 @@ func stepOf(z, set *Zone) uint64 {
 	return z.N + 1
 }
 
-// advanceZone fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same
-// step, since set, have taken the serial, it is theirs, and the step says what this write adds to them.
+// advanceZone fills change with the next serial, state and journal step of z (I3). Where an earlier write of the same
+// step, since set, has taken the serial, this write has that serial too, and its step says what it adds.
 func advanceZone(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

@@ -46,7 +46,7 @@ func (d *zoneDecision) renameZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	h.Follows = s.follows
 	h.Works = slices.Clone(h.Works)
 	for i := range h.Works {
-		h.Works[i].Becomes = name.Name{} // of a rename before this one, which took nobody along
+		h.Works[i].Becomes = name.Name{} // of an earlier rename, which took no zone along
 	}
 	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.setParent(&h, s, cut)}
 	if !d.publishDeletions(plan, change, before) {
@@ -70,9 +70,9 @@ func (d *zoneDecision) renameZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	return d.finishPlan(plan, change)
 }
 
-// oweNewName plans what a zone owes that stands at s from now on and stood at another
-// name before: its parents count it anew, what is there and what it kept out where
-// it was is decided anew, and both names remember their serials (S6.5).
+// oweNewName plans what follows from a zone having the name s now and another one before: its parents count it anew,
+// what is there and what the zone kept out at its old name is decided anew, and both names remember their serials
+// (S6.5).
 func (d *zoneDecision) oweNewName(plan *Plan, change *ZoneChange, s *zonePlace, holding *Holding, before *Zone, scans []Scan, above *Holding, last *LastSerial, reason string) {
 	z, old := change.Zone, before.FQDN()
 	var losing string
@@ -114,9 +114,8 @@ func (d *zoneDecision) removeZone(plan *Plan) (*Plan, *Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), maxRemovals)
 }
 
-// vacateName frees the name of a zone that stands no longer, and owes the release of what
-// it had. most is how many such cascades of its namespace may stand against the zone that
-// gains its name. nil: facts are needed.
+// vacateName frees the name of a zone that stands no longer, and owes the release of what it had. most bounds such
+// cascades of its namespace that stand against the zone which gains its name. nil: facts are needed.
 func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, most int) (*Plan, *Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
@@ -149,9 +148,8 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	return plan, nil
 }
 
-// recountParent makes the zone held by h, which loses or gains a piece to a zone below
-// it, matter to its parent: the address of a name server of h may be another's to
-// give now, or its own again (S6.1).
+// recountParent owes the cut of the zone with the holding h, which loses names to a zone below it or gains them.
+// Another zone may now give the address of a name server of h, or h itself again (S6.1).
 func recountParent(plan *Plan, view string, fqdn name.Name, h *Holding) {
 	if h != nil && h.Parent != nil && !h.ExternalCut {
 		plan.oweCut(h.Parent, h.Ref, view, fqdn)
@@ -167,8 +165,8 @@ func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *Holding,
 	return d.findEnclosing(view, up)
 }
 
-// scansOfAwaited are the scans for zones that lost because of one at fqdn, or of what it
-// holds, wherever above it they are to stand (S2.7).
+// scansOfAwaited returns the scans for zones that lost because of a zone at fqdn, or of what that holds, wherever
+// above it they are to stand (S2.7).
 func (d *zoneDecision) scansOfAwaited(view string, fqdn name.Name) (scans []Scan) {
 	for n := fqdn; ; {
 		at, h, known := d.findAbove(view, n)
@@ -183,9 +181,9 @@ func (d *zoneDecision) scansOfAwaited(view string, fqdn name.Name) (scans []Scan
 	}
 }
 
-// scansOfSpeaking are the scans for what waits in the zone that encloses fqdn since it would be
-// taken for a zone below: at fqdn one came, or went, and those below it are another's to
-// look after now (S4.7). The marks stay: they are that zone's keys (I1).
+// scansOfSpeaking returns the scans for records of the enclosing zone that wait because they would be taken for a
+// zone below. A zone came to fqdn, or left it, so another zone looks after the zones below (S4.7). The marks stay,
+// since they are keys of the enclosing zone (I1).
 func (d *zoneDecision) scansOfSpeaking(view string, fqdn name.Name, enclosing *Holding) (scans []Scan) {
 	if enclosing == nil {
 		return nil
@@ -211,10 +209,9 @@ func (d *zoneDecision) scansOfSpeaking(view string, fqdn name.Name, enclosing *H
 	return scans
 }
 
-// scansOfVacated are the scans for what a zone kept out under a name it leaves: what
-// waits there, pinned to a shorter zone or refused by this one (S2.5, S2.7);
-// zones below (S3.3); a DNAME that waits above; and pending zones that want the
-// name from the zone that encloses it now.
+// scansOfVacated returns the scans for what a zone kept out under a name that it leaves: what waits there, pinned to
+// a shorter zone or refused by this one (S2.5, S2.7); zones below (S3.3); a DNAME that waits above; and pending zones
+// that want the name from the zone that encloses it now.
 func scansOfVacated(view string, fqdn name.Name, gaining *Holding) []Scan {
 	scans := []Scan{{Kind: ScanZones, View: view, Name: fqdn}, {Kind: ScanWaiting, View: view, Name: fqdn}}
 	for up, ok := fqdn.Parent(); ok; up, ok = up.Parent() {

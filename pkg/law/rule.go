@@ -32,17 +32,17 @@ type RecordRule struct {
 	Shared bool
 }
 
-// namedOnly are the types another namespace gets only from a rule that names them (S4.3). Types by number are so for
-// everybody: no server's validation stands between their octets and the next server that learns the type.
+// namedOnly are the types that another namespace gets only from a rule that names them (S4.3). A type by number is so
+// for every namespace: no server validates its octets before they reach a server that knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME, rdata.ZONEMD}
 
 func (r *Rule) coversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// knownTo reports whether the zone is one of the namespace's own, or some rule of it is for the
-// namespace. To others a zoneRef to it is answered as if there were none (S2.3):
-// names and views of zones are not to be learnt from refusals (S1.7).
+// knownTo reports whether the zone is of the namespace, or some rule of it is for the namespace. To other namespaces
+// a zoneRef to it is answered as if there were no such zone (S2.3), so that refusals do not tell names and views of
+// zones (S1.7).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -55,8 +55,8 @@ func (z *Zone) knownTo(namespace string) bool {
 	return false
 }
 
-// absentMessage says of a zoneRef that it leads to no zone, in the same words whether there
-// is none or it is not known to the namespace (S2.3).
+// absentMessage says that a zoneRef leads to no zone, in the same words where there is none and where the namespace
+// does not know it (S2.3).
 func absentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -64,9 +64,10 @@ func absentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// changedRules returns the namespaces of the rules that came, went or changed: what is not theirs is decided as before
-// (S2.5). None: every namespace's, since the limit changed, or a rule for any namespace, or one with shared: true,
-// which gives names to the zone's own namespace (S4.6). changed false: nothing did, but maybe their order.
+// changedRules returns the namespaces of the rules that came, went or changed. Records of other namespaces are
+// decided as before (S2.5). It returns none where every namespace is concerned: the limit changed, or a rule for any
+// namespace, or one with shared: true, which gives names to the zone's own namespace (S4.6). changed false: nothing
+// but the order changed.
 func changedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -119,7 +120,7 @@ type grant struct {
 	single     bool // is for this one namespace
 }
 
-// findGrants lists the rules of the zone that allow the record at all, S4.1–S4.4.
+// findGrants lists the rules of the zone that allow the record (S4.1–S4.4).
 func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 	var out []grant
 	own := namespace == z.Namespace
@@ -147,8 +148,8 @@ func (z *Zone) findGrants(n name.Name, t rdata.Type, namespace string) []grant {
 	return out
 }
 
-// listsShared reports whether a rule with shared: true lists a name literally: then
-// several are meant to feed it, and nobody becomes its holder by a wider rule (S4.6).
+// listsShared reports whether a rule with shared: true lists a name literally: then several namespaces are to feed
+// the name, and none becomes its holder by a wider rule (S4.6).
 func (z *Zone) listsShared(owner name.Rel) bool {
 	if z.given != nil && slices.Contains(z.given.listed, owner) {
 		return true
@@ -181,18 +182,18 @@ func (z *Zone) listSharedNames() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). What Delegations allow is
-// told by a zone that the decision has asked about them (reading.ruledFor).
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). Rules of Delegations count in
+// a zone of reading.ruledFor.
 func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }
 
-// namesZone reports whether one that allows it does so by its very name.
+// namesZone reports whether a rule that allows the zone names it literally.
 func (z *Zone) namesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })
 }
 
-// namesUnderscoreZone reports whether one that allows it names its underscore label literally (S4.7).
+// namesUnderscoreZone reports whether a rule that allows the zone names its underscore label literally (S4.7).
 func (z *Zone) namesUnderscoreZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, z.FQDN()) })
 }
@@ -226,7 +227,7 @@ func isWildcard(owner name.Rel) bool {
 	return s == "*" || strings.HasPrefix(s, "*.")
 }
 
-// patternFor is the pattern a zone's owner would add for one name.
+// patternFor is the pattern that a zone's owner would add for one name.
 func patternFor(owner name.Rel) string {
 	if owner.IsApex() {
 		return "@"

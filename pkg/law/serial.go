@@ -15,9 +15,9 @@ func Remember(z *Zone) *LastSerial {
 	return &LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the last serial of a name: under any zone, remembered, or else the floor of a
-// restored store, which knows nothing of zones that its backup has not. There a zone
-// that began at its minimumSerial may have begun there before. 0: there is none.
+// findLastSerial returns the last serial of a name, under any zone, as it is remembered. Else it returns the floor of
+// a restored store, which lacks zones that are not in its backup: a zone there that begins at its minimumSerial may
+// have begun there before. 0: there is none.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial, known bool) {
 	last, ok := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: view, Name: fqdn})
 	floor, ok1 := get[LastSerial](&d.reading, Key{Kind: KindFloor})

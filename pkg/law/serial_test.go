@@ -47,7 +47,7 @@ func TestNextSerial(t *testing.T) {
 		{"a day undefined against last is not ahead of it", 4173493748, day(2026, 1, 1), nil, nil, 4173493749, false},
 		{"ahead of the day and behind last: not yet", 1, day(2026, 1, 1), u32(4000000000), nil, 2026010100, false},
 		{"and then it is taken", 2026010100, day(2026, 1, 1), u32(4000000000), nil, 4000000000, true},
-		{"0 is nobody's minimum", 4000000000, day(2100, 1, 1), u32(0), nil, 4000000001, false},
+		{"0 is no minimum", 4000000000, day(2100, 1, 1), u32(0), nil, 4000000001, false},
 		{"the first of all", 0, day(2026, 1, 1), nil, nil, 2026010100, false},
 	} {
 		next, used := law.NextSerial(c.last, c.now, c.minimum, c.consumed)

@@ -23,14 +23,13 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames is how many names there may be at name servers in a zone, and between them and its apex, for the
-// zone to be Servable: each is a fact of every decision about the zone's name servers, those of cascades included,
-// which nobody can make smaller, and of one transaction, which is bounded.
+// MaxNameServerNames bounds the names at name servers in a zone, and between them and its apex, for the zone to be
+// Servable. Each is a fact of every decision about the zone's name servers, and of one transaction, which is bounded.
+// Decisions of cascades cannot be made smaller by a client.
 const MaxNameServerNames = 24
 
-// apexNames is the holding with the hosts that the apex names after a step, where its
-// owner is after; the same one when they stay. own: the record is of the zone's own
-// namespace.
+// apexNames returns the holding with the hosts that the apex names after a step, where its owner is after; the same
+// holding where these stay. own says that the record is of the zone's own namespace.
 func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *Holding {
 	if (gone == nil || !gone.Owner.IsApex()) && (come == nil || !come.Owner.IsApex()) {
 		return h
@@ -60,8 +59,8 @@ func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *H
 	return &out
 }
 
-// updateNameServers keeps what depends on the zone's name servers where the step touches them: the pending cut to the
-// parent and the Servable condition. false: facts are needed.
+// updateNameServers updates what depends on the zone's name servers where the step touches them: the pending cut of
+// the parent and the Servable condition. false: facts are needed.
 func (x *delta) updateNameServers(plan *Plan, change *ZoneChange) bool {
 	z := x.zone
 	apexNS, address := false, false
@@ -143,7 +142,8 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 	var missing []string
 	for _, host := range hosts {
 		// Behind the cut of a delegated child the address is the child's to have. A zone below that is not delegated
-		// takes the name and gives no cut: then nobody reaches the server, and BIND does not load the zone (S5.7).
+		// takes the name and gives no cut: then no resolver reaches the server, and BIND does not load the zone
+		// (S5.7).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v OwnerValue) bool { return v.Type == rdata.NS })
@@ -166,10 +166,10 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
 }
 
-// maxListed is how many octets of names a condition lists: a zone has more of them than it should grow by (S6.7).
+// maxListed bounds the octets of names in a condition, since the zone's object should not grow by them (S6.7).
 const maxListed = 200
 
-// listSome returns the first of names, one at least, and how many there are beside them.
+// listSome returns the first of names, one at least, and the number of the others.
 func listSome(names []string) string {
 	n, octets := 1, len(names[0])
 	for n < len(names) && octets+len(names[n]) <= maxListed {

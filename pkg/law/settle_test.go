@@ -211,7 +211,7 @@ func (w *world) candidates(work *law.Work) []candidate {
 	return all
 }
 
-// again is the request to decide a record anew, nobody asking.
+// again is the request of a cascade to decide a record anew.
 func (w *world) again(o object, work *law.Work) law.RecordAsk {
 	r := w.records[o]
 	record := r.record
@@ -275,7 +275,7 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 	w.countPendingCuts()
 }
 
-// decideAnew decides a pending zone, nobody asking.
+// decideAnew decides a pending zone as a cascade does.
 func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
 	ask := law.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
@@ -286,7 +286,7 @@ func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	return out
 }
 
-// reparent decides anew who the parent of each zone below a name is.
+// reparent decides anew which zone is the parent of each zone below a name is.
 func (w *world) reparent(scan law.Scan) {
 	below := w.answer(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}).(*law.ZonesBelow)
 	for _, b := range below.Zones {

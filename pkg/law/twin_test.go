@@ -81,7 +81,7 @@ func (w *world) check() []string {
 	for _, k := range w.holdings() {
 		for _, r := range w.facts[k].(*law.Holding).Reserved {
 			if !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.ID == r.ID && x.Move != nil && x.Move.UID == r.UID }) {
-				report("S2.6: %s keeps a place at %s that nobody takes", k.Name, r.Owner)
+				report("S2.6: %s keeps a place at %s that no record takes", k.Name, r.Owner)
 			}
 		}
 	}

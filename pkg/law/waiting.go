@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// maxAwaited is how many names a zone notes for zones that lost there; with more
-// of them whatever goes may be what stood in the way.
+// maxAwaited bounds the names that a zone notes for zones that lost there. With more of them the zones are tried
+// again whatever goes.
 const maxAwaited = 16
 
 // withAwaiting is the holding with the mark of a zone that lost at owner.
@@ -25,11 +25,10 @@ func (h *Holding) withAwaiting(owner name.Rel) *Holding {
 	return &out
 }
 
-// letGo is the holding without the marks of zones that may fit when something goes
-// from owner: at or below it names stood in their way, above it a DNAME, the holder
-// of their base name anywhere with the same base, right above them, or further
-// up, a wildcard, and of one at an underscore name what is below its base (S3.6,
-// S4.7). false: there are none.
+// letGo returns the holding without the marks of zones that may fit when something goes from owner, and false where
+// there are none. In the way of a zone were names at or below it, a DNAME above it, the holder of its base name at
+// any name with that base, a wildcard right above or further up, and for a zone at an underscore name what is below
+// its base (S3.6, S4.7).
 func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	matches := func(at name.Rel) bool {
 		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner) || isWildcard(owner) && encloses(Base(owner), at) ||
@@ -46,13 +45,12 @@ func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	return &out, true
 }
 
-// pendingBelow scans for the zones that wait for the zone object z, or for a name at
-// or below fqdn, which z has.
+// pendingBelow is the scan for zones that wait for the zone object z, or for a name at or below fqdn, which z has.
 func pendingBelow(z Ref, view string, fqdn name.Name) Scan {
 	return Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: view, Name: fqdn}
 }
 
-// For reports whether what waits so is what a scan of namespaces looks for.
+// For reports whether a scan of namespaces looks for what waits so.
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
@@ -61,20 +59,19 @@ func (w *Waiting) For(s *Scan) bool {
 // marks are the keys at which a record that lost leaves a mark.
 type marks struct {
 	keys []Key
-	// below says that it waits for a name below the owner to lose its holder.
+	// below says that the record waits for a name below the owner to lose its holder.
 	below bool
-	// cut is the name of the cut that it lies below, whose NS records are in its way; zero: none are.
+	// cut is the name of the cut above the record with NS records in its way; zero: there is none.
 	cut name.Rel
 }
 
-// leaveMarks notes at each key that a record waits for something there to go (S2.7), and
-// reports whether any was. A key the plan writes already is written with the mark.
+// leaveMarks notes at each key that a record waits for something there to go (S2.7), and reports whether it noted
+// any. Where the plan writes a key already, the mark is added to that write.
 //
-// A mark counts in no budget (S9.1), and it stays when the record that left it goes. So a
-// key that says nothing else gets one only where something strictly below stands in the
-// way. A record there takes it away when it goes. What a rule, the zone's own hosts or the
-// record itself is refused for needs none: nothing looks at a mark there. NS records that
-// nobody holds take the mark of what waits below them away, too.
+// A mark counts in no budget (S9.1), and stays when the record that left it goes. So a key that says nothing else
+// gets a mark only where something strictly below is in the way, and a record there removes the mark when it goes. A
+// refusal by a rule, by the zone's own hosts or by the record itself needs no mark, since no decision looks for one
+// there. NS records that no namespace holds also remove the mark of what waits below them.
 func (d *recordDecision) leaveMarks(plan *Plan, h *Holding, m marks) (marked bool) {
 	for _, k := range m.keys {
 		i := slices.IndexFunc(plan.Writes, func(x Write) bool { return x.Key == k })
@@ -124,9 +121,8 @@ func (d *recordDecision) leaveMarks(plan *Plan, h *Holding, m marks) (marked boo
 	return marked
 }
 
-// freesValue reports whether a value that stood at an owner is gone, so that what
-// waited there may fit now. How many objects give a value does not matter, and
-// neither does its TTL.
+// freesValue reports whether a value that stood at an owner is gone, so that what waited there may fit now. The
+// number of objects that give a value does not matter, and neither does its TTL.
 func freesValue(before, after *Owner) bool {
 	return slices.ContainsFunc(before.Values, func(v OwnerValue) bool { return !after.hasValue(v.Type, v.Digest) })
 }

@@ -28,7 +28,8 @@ func DecideThrough(seen *Seen, place Place, id string) Outcome {
 		return Outcome{Plan: plan}
 	}
 	if w := h.renameWork(); w != nil && w.ID == id && len(w.Coming) > 0 {
-		// Zones that wait were kept from the names of those to come, not all of which may have come (S2.7, S6.8).
+		// Zones that wait were kept from the names of those to come, and some of these may not have come (S2.7,
+		// S6.8).
 		plan.Work = &Work{ID: id + "-after", Reason: fmt.Sprintf("the zones that follow zone %s are renamed", z.FQDN()), View: z.View, By: z.Namespace, Since: w.Since,
 			Scans: []Scan{pendingBelow(z.Ref, z.View, z.FQDN())}, Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}}
 	}
@@ -46,9 +47,9 @@ const (
 	waiver         = 3600
 )
 
-// isWaived reports whether the cascades of other namespaces do not unsettle the zone at
-// now. A mark further ahead than one is made is of a clock that was ahead, and counts
-// for nothing: no moment's fault lasts longer than what it is about.
+// isWaived reports whether the cascades of other namespaces do not unsettle the zone at now. A mark that is further
+// ahead than a new one is of a clock that was ahead, and does not count: a wrong clock must not have effects that
+// outlast it.
 func (h *Holding) isWaived(now int64) bool { return now < h.Waived && h.Waived <= now+waiver }
 
 // OverdueAt reports whether the cascades that stand against a zone have taken so

@@ -22,13 +22,12 @@ type ZoneSpec struct {
 	DomainName string
 	View       string
 	ZoneRef    *Ref
-	// Header without the FQDN, which the law computes.
+	// Header has no FQDN: the law computes it.
 	Header content.Header
 	ZoneSettings
 }
 
-// Waiting is where the zone is found again while it is pending: with its zoneRef's
-// target, else at the name that it wants.
+// Waiting says where a pending zone is found again: with the target of its zoneRef, else at the name that it wants.
 func (s *ZoneSpec) Waiting() *Waiting {
 	w := &Waiting{View: s.View, Zone: s.ZoneRef}
 	if s.ZoneRef == nil {
@@ -42,20 +41,20 @@ func (s *ZoneSpec) Absolute() bool { return name.IsAbsolute(s.DomainName) }
 
 // ZoneAsk is the request to decide one zone write.
 type ZoneAsk struct {
-	// Before is the zone as it stands; nil when it is made. A pending zone has Pending set.
+	// Before is the zone as it stands; nil: it is made. A pending zone has Pending set.
 	Before *Zone
 	// Waits is where a pending zone waits now.
 	Waits *Waiting
-	// After is what the zone shall be; nil when it goes.
+	// After is what the zone is to be; nil: it goes.
 	After *ZoneSpec
 	// SameName says that domainName, view and zoneRef are as they were, so a zone that stands
 	// keeps its place, whatever became of the zone it refers to (S3.2).
 	SameName bool
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
-	// Behind: a secondary is ahead of the zone (S6.6); nil: nobody says so.
+	// Behind says that a secondary is ahead of the zone (S6.6); nil: none is known to be.
 	Behind *Behind
-	// Cascade says that no client asks, so a refusal becomes the reason why it stays pending.
+	// Cascade says that no client made this request, so a refusal becomes the reason why the zone stays pending.
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -81,12 +80,12 @@ type zonePlace struct {
 	fqdn    name.Name
 	view    string
 	pending bool
-	// parent encloses it; nil: standalone.
+	// parent encloses the zone; nil: it is standalone.
 	parent        *Zone
 	parentHolding *Holding
 	owner         name.Rel // relative to parent
 	follows       string
-	// along are the uids of zones that come along: they are in the way of none.
+	// along are the uids of zones that come along, and so are not in the way.
 	along []string
 }
 
@@ -185,7 +184,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *Refusal) {
 		return nil, nil
 	}
 	if d.ask.Before != nil && holding != nil && holding.UID == d.ask.Before.UID {
-		// It would sit below itself: look above its present name.
+		// It would stand below itself, so the parent is above its present name.
 		if up, ok = at.Parent(); !ok {
 			return s, nil
 		}
@@ -512,7 +511,7 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	return d.finishPlan(plan, change)
 }
 
-// wantedZone is the zone as its spec wants it, without what it has become.
+// wantedZone is the zone as its spec wants it, without serial and content.
 func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 	spec := d.ask.After
 	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
@@ -521,7 +520,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 	return z
 }
 
-// setParent writes the parent into the holding and says the Delegated condition (S6.7).
+// setParent writes the parent into the holding and returns the Delegated condition (S6.7).
 func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition {
 	h.Withdrawn, h.Lineage, h.Enclosed = nil, nil, nil
 	if s.parent == nil {
@@ -547,8 +546,8 @@ func (d *zoneDecision) oweWork(plan *Plan, change *ZoneChange, reason string, s 
 	if losing == "" {
 		return
 	}
-	// What still comes to the parent from a zone that went may belong here now: who
-	// held it there holds it here until then (S2.7).
+	// What still comes to the parent from a zone that went may belong here now. The holders of these names there hold
+	// them here until it has come (S2.7).
 	for _, w := range s.parentHolding.Works {
 		if w.Losing != "" && (s.fqdn.Encloses(w.LosingFQDN) || w.LosingFQDN.Encloses(s.fqdn)) {
 			d.gainRecords(plan, change, w.Losing, w.LosingFQDN)
@@ -564,8 +563,8 @@ func (d *zoneDecision) inheritHolders(plan *Plan, change *ZoneChange, s *zonePla
 	}
 }
 
-// gainRecords makes the records of a zone that went the matter of the plan's work, and
-// its holders those of the zone until that is through.
+// gainRecords has the plan's work take in the records of a zone that went. The holders of that zone are those of this
+// one until the work is through.
 func (d *zoneDecision) gainRecords(plan *Plan, change *ZoneChange, losing string, losingFQDN name.Name) {
 	h := *change.Holding
 	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: losing, LosingFQDN: losingFQDN, Since: d.ask.Now.Unix(), Own: true})
@@ -573,7 +572,7 @@ func (d *zoneDecision) gainRecords(plan *Plan, change *ZoneChange, losing string
 	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanMembers, Zone: losing, Owner: name.Apex})
 }
 
-// advanceHeader makes the step of a header change; before nil is a creation.
+// advanceHeader makes the step of a header change. before is nil for a new zone.
 func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *content.Header) *Refusal {
 	if r := advanceZone(change, z, nil, &diff{}, d.ask.Now, nil, d.ask.By); r != nil {
 		return r

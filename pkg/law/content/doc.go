@@ -20,7 +20,7 @@
 //  4. Equal cuts are equal slices: a parent has to change exactly when Cut
 //     returns something else.
 //
-// It does not know where Records are, who may write them, what a serial is
+// It does not know where Records are, which namespace may write them, what a serial is
 // worth or what the time is, and it never fails on what the law let in. What
 // the law should not have let in (an owner beyond 255 octets, rdata that no
 // longer parses) is an error of Resolve and left out of Entries; Check names it.

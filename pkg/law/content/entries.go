@@ -138,7 +138,7 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets runs through what the zone publishes until one of both says false.
+// walkSets runs through what the zone publishes until soa or next returns false.
 // The SOA comes first but may need the apex NS, so the apex waits.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset

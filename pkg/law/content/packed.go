@@ -15,7 +15,7 @@ import (
 )
 
 // Packed is one RRset as the zone publishes it, in wire form: what Resolve says
-// of it, for those who send octets and need no text.
+// of it, for callers that send octets and need no text.
 type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
@@ -76,7 +76,7 @@ type packing struct {
 	packed Packed // the last one
 }
 
-// packRRset returns Resolve without the text. It has no rdata where the RRset has no
+// packRRset is Resolve without the text. It has no rdata where the RRset has no
 // entries.
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)

@@ -106,7 +106,7 @@ type Step struct {
 	Added   []Row `json:"a,omitempty"`
 	// TTLs has at most one change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
-	// Record and By say what was written and who wrote it; they are not part of
+	// Record and By say what was written and which user wrote it; they are not part of
 	// the definition. Record is nil where the cause is not a Record.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`

@@ -205,8 +205,8 @@ func cutLast(text string) (rest, label string) {
 	return text[:at], text[at+1:]
 }
 
-// CanMatch reports whether any legal name matches p in zone; if not, whoever
-// wrote the pattern gets a Warning (S4.4).
+// CanMatch reports whether any legal name matches p in zone; if not, the author of
+// the pattern gets a Warning (S4.4).
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false

@@ -16,7 +16,7 @@
 //     that encode nothing are refused. The empty set is thirty-two zero bytes.
 //
 // It does not know what an element means, nor which elements are in a set:
-// removing what was never added gives a valid state of no real set. Who keeps
+// removing what was never added gives a valid state of no real set. The owner of
 // the set (the ledger, a snapshot) checks membership.
 //
 // Read state.go first.

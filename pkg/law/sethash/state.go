@@ -66,7 +66,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	}
 	state, err := encodePoint(sum)
 	if err == nil {
-		sums.put(state, sum) // and nobody changes it from here on
+		sums.put(state, sum) // it is not changed from here on
 	}
 	return state, err
 }
@@ -81,7 +81,7 @@ func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	return err == nil && state == to, err
 }
 
-// sumElements returns the caller's to change.
+// sumElements adds and subtracts the elements. The caller may change the sum.
 func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	sum, err := s.decodePoint()
 	if err != nil {
@@ -96,7 +96,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// decodePoint returns the caller's to change.
+// decodePoint returns the group element of the state. The caller may change it.
 func (s State) decodePoint() (group.Element, error) {
 	if known := sums.get(s); known != nil {
 		return known.Copy(), nil
@@ -108,7 +108,7 @@ func (s State) decodePoint() (group.Element, error) {
 	return point, nil
 }
 
-// mapToPoint returns shared: nobody changes it.
+// mapToPoint hashes the element to the group. The result is shared and must not be changed.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > longestRemembered {
 		return group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))

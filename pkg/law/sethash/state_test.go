@@ -177,7 +177,7 @@ func cancellingSubset(n int, digest func(int) [32]byte) []int {
 	return nil
 }
 
-// twin is the set hash nobody could get wrong: sort, then hash.
+// twin is a set hash that is obviously right: sort, then hash.
 type twin []Element
 
 func (w twin) apply(removed, added []Element) twin {
