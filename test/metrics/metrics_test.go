@@ -4,8 +4,10 @@
 package metrics
 
 import (
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -145,4 +147,43 @@ func TestMetrics_standInOperations(t *testing.T) {
 			t.Errorf("docs/operations.md does not name %s: give it a row, or name it in one, in the table of the section Metrics", name)
 		}
 	}
+}
+
+// Alerts and pages go by names: one that no process serves would be silent for ever.
+func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
+	listed, named := List(), 0
+	for _, top := range []string{"../../charts", "../../docs"} {
+		if err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, name := range regexp.MustCompile(`\bkubizone_[a-z_]*[a-z]`).FindAllString(string(text), -1) {
+				one, is := listed[name]
+				if of, part := histogramOf(name); !is && part {
+					one, is = listed[of]
+					is = is && one.Type == "histogram"
+				}
+				if named++; !is {
+					t.Errorf("%s names %s, which test/metrics/testdata/metrics.txt does not have", path, name)
+				}
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if named == 0 {
+		t.Error("no rule and no page names a metric")
+	}
+}
+
+// histogramOf is the histogram of which a name is one series.
+func histogramOf(series string) (name string, is bool) {
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if name, is = strings.CutSuffix(series, suffix); is {
+			return name, true
+		}
+	}
+	return series, false
 }
