@@ -284,3 +284,15 @@ func (s *Story) Wake() string {
 
 // WithDefaults is the Config that a Loop goes by.
 func (c Config) WithDefaults() Config { return c.withDefaults() }
+
+// Retry tries again at once what failed or waits with a class, as another Generation of it does.
+func (l *Loop) Retry(class string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.classes[class]
+	if c == nil {
+		return
+	}
+	c.queue.restartJobs()
+	l.enqueueClass(c)
+}

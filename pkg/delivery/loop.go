@@ -176,18 +176,6 @@ func (l *Loop) SetClass(spec Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. Zones that name it wait for it to come again.
-func (l *Loop) RemoveClass(class string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.classes[class]
-	if c == nil {
-		return
-	}
-	l.releaseProvider(c.provider, true)
-	c.provider, c.known = nil, false
-}
-
 // SetZone says what shall be done with a zone, in place of what was said before.
 func (l *Loop) SetZone(desired Zone) {
 	l.mu.Lock()
@@ -230,18 +218,6 @@ func (l *Loop) RemoveZone(uid string) {
 			l.keep(i)
 		}
 	}
-}
-
-// Retry tries again at once what failed or waits with a class: its credentials changed outside of its Generation.
-func (l *Loop) Retry(class string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.classes[class]
-	if c == nil {
-		return
-	}
-	c.queue.restartJobs()
-	l.enqueueClass(c)
 }
 
 // Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class. Where it

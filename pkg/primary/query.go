@@ -22,7 +22,6 @@ const (
 
 	opcodeQuery  = 0
 	opcodeNotify = 4
-	opcodeUpdate = 5
 
 	typeSOA  = 6
 	typeOPT  = 41
