@@ -21,6 +21,7 @@ peers=(
   /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql:pdns-backend-sqlite3
   sqlite3:sqlite3
   nsd:nsd
+  promtool:prometheus
 )
 
 # named and its tools live in sbin, which an ordinary user's PATH may lack.

@@ -121,6 +121,11 @@ var components = map[string]string{
 
 // M6: what kustomize takes is what helm renders, file by file.
 func TestChart_isTheSourceOfTheManifests(t *testing.T) {
+	if *update {
+		if err := os.WriteFile(dashboardFile, dashboard(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, want := range rendered(t) {
 		name = filepath.Join(manifests, name)
 		if *update {

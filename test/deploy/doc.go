@@ -14,6 +14,7 @@
 //	M5. What docs/operations.md has run in a pod names the image's binary and the manifests' directory.
 //	M6. The manifests are rendered from the chart: each form with each component is equal to the chart with its values.
 //	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. The data stay.
+//	M8. Alerts ring when something is wrong and are quiet otherwise, by promtool; the dashboard shows each metric.
 //
 // It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
 //

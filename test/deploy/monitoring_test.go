@@ -1,0 +1,272 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/rig"
+)
+
+const (
+	alertsFile    = chart + "/rules/kubizone.yaml"
+	dashboardFile = chart + "/dashboards/kubizone.json"
+)
+
+// promtool is Prometheus' own checker; what it finds wrong fails the test.
+func promtool(t *testing.T, arguments ...string) {
+	t.Helper()
+	program, err := rig.Find("promtool", "hack/install-peers.sh")
+	rig.SkipMissing(t, err)
+	if out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+}
+
+// alert is one rule of the alerts file.
+type alert struct {
+	Alert, Expr string
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+func alerts(t *testing.T) []alert {
+	t.Helper()
+	text, err := os.ReadFile(alertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Groups []struct{ Rules []alert } }
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Groups[0].Rules
+}
+
+// M8: an alert is quiet in an installation in order, and rings in one that is not.
+func TestAlerts_ring(t *testing.T) {
+	const tests = "testdata/alerts.yaml"
+	promtool(t, "check", "rules", alertsFile)
+	promtool(t, "test", "rules", tests)
+	text, err := os.ReadFile(tests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range alerts(t) {
+		if !strings.Contains(string(text), `{alertname="`+one.Alert+`"`) {
+			t.Errorf("%s has no case of %s", tests, one.Alert)
+		}
+	}
+}
+
+// M8: an alert counts what there is, and leads to a section of the documents.
+func TestAlerts_nameMetricsAndSections(t *testing.T) {
+	const site = "https://github.com/kubi-zone/kubizone/blob/main/"
+	for _, one := range alerts(t) {
+		knowsMetrics(t, one.Alert, one.Expr)
+		page, section, _ := strings.Cut(strings.TrimPrefix(one.Annotations["runbook_url"], site), "#")
+		text, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Errorf("%s: %v", one.Alert, err)
+			continue
+		}
+		sections := map[string]bool{}
+		for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+			sections[strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-")] = true
+		}
+		if !sections[section] {
+			t.Errorf("%s: %s has no section #%s", one.Alert, page, section)
+		}
+		if one.Annotations["summary"] == "" || one.Labels["severity"] == "" {
+			t.Errorf("%s has no summary or no severity", one.Alert)
+		}
+	}
+}
+
+// knowsMetrics fails for a metric that no process has, and returns those that are named.
+func knowsMetrics(t *testing.T, where, expression string) (named []string) {
+	t.Helper()
+	list := metrics.List()
+	for _, name := range regexp.MustCompile(`kubizone_[a-z_]+`).FindAllString(expression, -1) {
+		name = strings.TrimSuffix(name, "_bucket")
+		if _, known := list[name]; !known {
+			t.Errorf("%s: %s is not in test/metrics/testdata/metrics.txt", where, name)
+		}
+		named = append(named, name)
+	}
+	return named
+}
+
+// sections are the rows of the dashboard, by the beginning of the names; what has no other is in the last.
+var sections = []struct{ title, prefix string }{
+	{"Delivery", "delivery_"}, {"Primary", "primary_"}, {"etcd", "etcd_"}, {"Budgets of namespaces", "namespace_"}, {"API server", ""},
+}
+
+// panel is one panel of Grafana.
+type panel struct {
+	Title       string         `json:"title"`
+	Type        string         `json:"type"`
+	Description string         `json:"description,omitempty"`
+	Grid        map[string]int `json:"gridPos"`
+	Datasource  any            `json:"datasource,omitempty"`
+	FieldConfig any            `json:"fieldConfig,omitempty"`
+	Options     any            `json:"options,omitempty"`
+	Targets     []target       `json:"targets,omitempty"`
+}
+
+type target struct {
+	Expr   string `json:"expr"`
+	Legend string `json:"legendFormat"`
+	RefID  string `json:"refId"`
+}
+
+// dashboard is the one of the chart, a panel for each metric of the list.
+func dashboard() []byte {
+	source := map[string]string{"type": "prometheus", "uid": "${datasource}"}
+	var panels []panel
+	y := 0
+	left := metrics.List()
+	for _, section := range sections {
+		var names []string
+		for name := range left {
+			if strings.HasPrefix(name, "kubizone_"+section.prefix) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		panels = append(panels, panel{Title: section.title, Type: "row", Grid: map[string]int{"h": 1, "w": 24, "x": 0, "y": y}})
+		y++
+		const columns, height = 3, 7
+		for i, name := range names {
+			metric := left[name]
+			delete(left, name)
+			expressions, unit := expressionsOf(metric)
+			one := panel{
+				Title: strings.TrimPrefix(name, "kubizone_"), Type: "timeseries", Description: metric.Help,
+				Grid:        map[string]int{"h": height, "w": 24 / columns, "x": i % columns * (24 / columns), "y": y + i/columns*height},
+				Datasource:  source,
+				FieldConfig: map[string]any{"defaults": map[string]any{"unit": unit, "min": 0}, "overrides": []any{}},
+				Options:     map[string]any{"legend": map[string]any{"displayMode": "list", "placement": "bottom"}, "tooltip": map[string]any{"mode": "multi"}},
+			}
+			for n, expression := range expressions {
+				one.Targets = append(one.Targets, target{Expr: expression[1], Legend: expression[0], RefID: string(rune('A' + n))})
+			}
+			panels = append(panels, one)
+		}
+		y += (len(names) + columns - 1) / columns * height
+	}
+	all := map[string]any{
+		"title": "Kubizone", "uid": "kubizone", "tags": []string{"kubizone", "dns"}, "schemaVersion": 39, "editable": true, "refresh": "30s",
+		"time": map[string]string{"from": "now-6h", "to": "now"},
+		"templating": map[string]any{"list": []any{
+			map[string]any{"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
+			map[string]any{
+				"name": "class", "label": "Class", "type": "query", "datasource": source, "query": "label_values(kubizone_delivery_zones, class)",
+				"includeAll": true, "allValue": ".*", "multi": true, "refresh": 2,
+			},
+		}},
+		"panels": panels,
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(all); err != nil {
+		panic(err) // of values that are made here
+	}
+	return out.Bytes()
+}
+
+// expressionsOf are what a panel draws of a metric, each with its legend, and the unit: of a counter the rate, of a histogram
+// quantiles, of a gauge the greatest of what several processes say of the same.
+func expressionsOf(metric metrics.Metric) (expressions [][2]string, unit string) {
+	selector, by, legend := "", slices.Clone(metric.Labels), []string{}
+	for _, label := range metric.Labels {
+		legend = append(legend, "{{"+label+"}}")
+	}
+	if slices.Contains(by, "class") {
+		selector = `{class=~"$class"}`
+	}
+	switch {
+	case strings.HasSuffix(metric.Name, "_bytes"), strings.HasSuffix(metric.Name, "_bytes_total"):
+		unit = "bytes"
+	case strings.HasSuffix(metric.Name, "_seconds"):
+		unit = "s"
+	default:
+		unit = "short"
+	}
+	switch metric.Type {
+	case "counter":
+		if unit == "bytes" {
+			unit = "Bps"
+		} else {
+			unit = "ops"
+		}
+		expression := fmt.Sprintf("sum(rate(%s%s[$__rate_interval]))", metric.Name, selector)
+		if len(by) > 0 {
+			expression = fmt.Sprintf("sum by (%s) (rate(%s%s[$__rate_interval]))", strings.Join(by, ", "), metric.Name, selector)
+		}
+		return [][2]string{{strings.Join(legend, " "), expression}}, unit
+	case "histogram":
+		for _, quantile := range []string{"0.99", "0.5"} {
+			expressions = append(expressions, [2]string{
+				strings.Join(append(legend, quantile), " "),
+				fmt.Sprintf("histogram_quantile(%s, sum by (%s) (rate(%s_bucket%s[$__rate_interval])))", quantile, strings.Join(append(by, "le"), ", "), metric.Name, selector),
+			})
+		}
+		return expressions, unit
+	default:
+		if len(by) == 0 {
+			by, legend = []string{"instance"}, []string{"{{instance}}"}
+		}
+		return [][2]string{{strings.Join(legend, " "), fmt.Sprintf("max by (%s) (%s%s)", strings.Join(by, ", "), metric.Name, selector)}}, unit
+	}
+}
+
+// M8: the dashboard shows every metric of the list.
+func TestChart_dashboardHasEveryMetric(t *testing.T) {
+	want := dashboard()
+	got, err := os.ReadFile(dashboardFile)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not of the metrics in test/metrics/testdata/metrics.txt (%v): run go test ./test/deploy -run Chart -update", dashboardFile, err)
+	}
+	var read struct{ Panels []panel }
+	if err := json.Unmarshal(got, &read); err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	shown := map[string]bool{}
+	for _, one := range read.Panels {
+		for _, target := range one.Targets {
+			for _, name := range knowsMetrics(t, one.Title, target.Expr) {
+				shown[name] = true
+			}
+			rules = append(rules, fmt.Sprintf("  - {record: 'panel:%d', expr: '%s'}", len(rules), strings.NewReplacer("$__rate_interval", "5m", "$class", ".*").Replace(target.Expr)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics.List())) {
+		if !shown[name] {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+	// promtool reads expressions in rules.
+	file := filepath.Join(t.TempDir(), "panels.yaml")
+	if err := os.WriteFile(file, []byte("groups:\n- name: panels\n  rules:\n"+strings.Join(rules, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "check", "rules", file)
+}
