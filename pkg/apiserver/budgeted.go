@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/registry/preview"
 )
 
@@ -38,15 +39,21 @@ type asked struct {
 // dozen times, and not once for each octet that it has.
 const shrinks = 4
 
+// budgetJudge judges writes by the budgets of their namespaces.
+type budgetJudge struct {
+	budgets *budget.Budgets // nil: there are none
+	keys    layout.Keys
+}
+
 // allow asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an
 // update that changes nothing: nothing is written then. A status is charged and not counted as stock, so that
 // controllers can say how an object is; its size has its own bound (S5.6). A finalizer of the subresource always
 // passes: a zone that may stand may be delivered. No Role of the namespace gives that subresource (S8.2), so no
 // tenant gets round the budgets by it.
-func (s *Server) allow(ctx context.Context, w asked) error {
-	grows := w.octets(s, w.after)
+func (j budgetJudge) allow(ctx context.Context, w asked) error {
+	grows := j.countOctets(w.after)
 	if w.before != nil {
-		had := w.octets(s, w.before)
+		had := j.countOctets(w.before)
 		if grows -= had; -grows >= had/shrinks || w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil {
 			return nil
 		}
@@ -59,7 +66,7 @@ func (s *Server) allow(ctx context.Context, w asked) error {
 			}
 		}
 	}
-	err := s.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: ledger.GrowsBy(ctx, grows)})
+	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: ledger.GrowsBy(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
 		return nil
 	}
@@ -73,27 +80,27 @@ func unchanged(before, after sized) bool {
 	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
-func (w asked) octets(s *Server, object sized) int64 {
-	keys := s.ledger.Layout()
+// countOctets is how much an object takes in etcd, with the keys that it has there.
+func (j budgetJudge) countOctets(object sized) int64 {
 	switch o := object.(type) {
 	case *v1alpha1.Record:
-		return keys.StoredOctets(keys.Record(o.Namespace, o.Name), o.Size(), max(1, len(o.Spec.Values)))
+		return j.keys.StoredOctets(j.keys.Record(o.Namespace, o.Name), o.Size(), max(1, len(o.Spec.Values)))
 	case *v1alpha1.Delegation:
-		return keys.StoredOctets(keys.Delegation(o.Namespace, o.Name), o.Size(), len(o.Spec.Namespaces))
+		return j.keys.StoredOctets(j.keys.Delegation(o.Namespace, o.Name), o.Size(), len(o.Spec.Namespaces))
 	}
-	return keys.StoredOctets(keys.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
+	return j.keys.StoredOctets(j.keys.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
 }
 
 // budgeted judges writes of Records, Zones or Delegations by the budgets of their namespaces before the ledger
 // decides about them, so that a refused one costs nothing.
 type budgeted struct {
 	storage.Interface
-	server   *Server
+	judge    budgetJudge
 	resource schema.GroupResource
 }
 
 func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if err := b.server.allow(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
+	if err := b.judge.allow(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
 	}
 	return b.Interface.Create(ctx, key, obj, out, ttl)
@@ -109,7 +116,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 		if err != nil {
 			return out, ttl, err
 		}
-		return out, ttl, b.server.allow(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
+		return out, ttl, b.judge.allow(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
 	}, cached)
 }
 
@@ -117,8 +124,8 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 func previewed[T interface {
 	comparable
 	sized
-}](s *Server, resource string, decide preview.Decide[T]) preview.Decide[T] {
-	if s.budgets == nil {
+}](judge budgetJudge, resource string, decide preview.Decide[T]) preview.Decide[T] {
+	if judge.budgets == nil {
 		return decide
 	}
 	return func(ctx context.Context, before, after T) error {
@@ -128,7 +135,7 @@ func previewed[T interface {
 			if before != none {
 				w.before = before
 			}
-			if err := s.allow(ctx, w); err != nil {
+			if err := judge.allow(ctx, w); err != nil {
 				return err
 			}
 		}

@@ -14,8 +14,10 @@ import (
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
@@ -45,18 +47,25 @@ func keepItems(config *genericapiserver.Config) *itemHandler {
 // quotaOfRecords is the quota that counts Records.
 const quotaOfRecords = "count/records.kubi.zone"
 
+// quotaReturn gives back what change sets that were refused have taken of quotas.
+type quotaReturn struct {
+	core kubernetes.Interface
+	etcd *clientv3.Client
+	keys layout.Keys
+}
+
 // giveBack returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that
 // were not created. Upstream's controller would, some minutes later. What is there stays counted, whatever that has
 // done meanwhile.
-func (s *Server) giveBack(ctx context.Context, namespace string, records int) {
+func (q quotaReturn) giveBack(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
-	present, err := s.client.Client.Get(ctx, s.ledger.Layout().Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
+	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {
 		logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew", "namespace", namespace, "records", records)
 		return
 	}
 	for range maxGiveBacks {
-		quotas, err := s.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
+		quotas, err := q.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew", "namespace", namespace, "records", records)
 			return
@@ -70,7 +79,7 @@ func (s *Server) giveBack(ctx context.Context, namespace string, records int) {
 				continue
 			}
 			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(left, resource.DecimalSI)
-			if _, err := s.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(err) && len(quotas.Items) == 1 {
+			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(err) && len(quotas.Items) == 1 {
 				conflict = true
 			} else if err != nil {
 				logger.Error(err, "What a refused change set took of a quota of Records is counted until quotas are counted anew", "namespace", namespace, "quota", quota.Name, "records", records)

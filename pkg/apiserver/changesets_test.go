@@ -149,7 +149,7 @@ func newWatched(t *testing.T, budgets *budget.Options, change ...func(*Server)) 
 		t.Fatal(err)
 	}
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
-	options := etcdOptions(registry, cfg)
+	options := etcdOptions(registry, cfg.Etcd)
 	server, err := connect(t.Context(), config, options, budgets)
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,9 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
+// Prefix of every key in etcd. It is in every stored object's key, so it never changes.
+const Prefix = "/registry/kubizone"
+
 const (
 	// dialTimeout bounds the wait for a connection to etcd.
 	dialTimeout = 20 * time.Second

@@ -228,7 +228,7 @@ func (d *Delegated) plugins() []string {
 
 // etcd is where the objects are stored as the options say, and in the form that every server of ours stores them in.
 func (d *Delegated) etcd(registry install.Registry) *genericoptions.EtcdOptions {
-	options := etcdOptions(registry, Config{Etcd: d.Etcd.StorageConfig.Transport})
+	options := etcdOptions(registry, d.Etcd.StorageConfig.Transport)
 	asked, stored := d.Etcd.StorageConfig, &options.StorageConfig
 	stored.CompactionInterval = asked.CompactionInterval
 	stored.CountMetricPollPeriod = asked.CountMetricPollPeriod

@@ -20,7 +20,9 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
 // measureEvery is how often etcd is asked how much is in its rooms: counts alone, but each reads keys.
@@ -39,7 +41,8 @@ const (
 // namespaces (package budget).
 type Metrics struct {
 	metrics.BaseStableCollector
-	server *Server
+	ledger *ledger.Ledger
+	feed   *fromjournal.Source
 	set    *zoneview.Set
 	writes *metrics.CounterVec
 	// Measured now and then; -1 before the first time.
@@ -48,9 +51,9 @@ type Metrics struct {
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
-// NewMetrics makes the metrics of a server and of its views, and registers them.
-func NewMetrics(registry metrics.KubeRegistry, server *Server, set *zoneview.Set) *Metrics {
-	m := &Metrics{server: server, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
+// NewMetrics makes the metrics of a ledger and of the views that follow it, and registers them.
+func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
+	m := &Metrics{ledger: of, feed: feed, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_writes_total", StabilityLevel: metrics.BETA,
 		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, no etcd) or error.",
 	}, []string{"resource", "result"})}
@@ -79,10 +82,10 @@ func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
 
 var serverMetrics = []metric{
-	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(m *Metrics) int64 { return m.server.ledger.Stats().Transactions.Load() }),
-	counter("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(m *Metrics) int64 { return m.server.ledger.Stats().Conflicts.Load() }),
-	counter("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(m *Metrics) int64 { return m.server.ledger.Stats().Reads.Load() }),
-	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(m *Metrics) int64 { return m.server.ledger.Stats().CascadeSteps.Load() }),
+	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(m *Metrics) int64 { return m.ledger.Stats().Transactions.Load() }),
+	counter("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(m *Metrics) int64 { return m.ledger.Stats().Conflicts.Load() }),
+	counter("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(m *Metrics) int64 { return m.ledger.Stats().Reads.Load() }),
+	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
 	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.", func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
 	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.", func(m *Metrics) (float64, bool) { return measured(&m.journal) }),
 	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.", func(m *Metrics) (float64, bool) {
@@ -95,11 +98,11 @@ var serverMetrics = []metric{
 		}
 		return 0, true
 	}),
-	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { _, failed := m.server.feed.Counts(); return failed }),
+	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { _, failed := m.feed.Counts(); return failed }),
 	gauge("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(m *Metrics) (float64, bool) {
-		return float64(m.server.ledger.HeldZones()), true
+		return float64(m.ledger.HeldZones()), true
 	}),
-	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.server.feed.Counts(); return float64(frozen), true }),
+	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
 }
 
 // DescribeWithStability implements metrics.StableCollector.
@@ -118,9 +121,6 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// Registry is what /metrics shows beside upstream's.
-func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
-
 // serveMetrics shows a server's own metrics beside upstream's, of which there is one registry for the process. With
 // profiling a DELETE resets both, as it does upstream.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
@@ -138,12 +138,12 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 	})
 }
 
-// measureRooms asks etcd until ctx ends.
+// measureRooms asks etcd how much is in its rooms until ctx ends.
 func (m *Metrics) measureRooms(ctx context.Context) error {
 	for {
 		for room, into := range map[string]*atomic.Int64{"outbox": &m.backlog, "journal": &m.journal} {
 			asking, cancel := context.WithTimeout(ctx, measureEvery)
-			answer, err := m.server.ledger.Client().Get(asking, m.server.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
+			answer, err := m.ledger.Client().Get(asking, m.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			cancel()
 			if err != nil {
 				klog.FromContext(ctx).V(2).Info("etcd does not say how much is in a room", "room", room, "err", err)

@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -25,8 +23,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/value"
-	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	kubeclient "k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -41,7 +37,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	ledgeretcd "kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
@@ -52,31 +47,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
-
-// Prefix of every key in etcd. It is in every stored object's key, so it never changes.
-const Prefix = "/registry/kubizone"
-
-// Config is what a standalone server needs to be told. Fields are required where nothing else is said.
-type Config struct {
-	// Listener is bound already, so that a taken port is an error before anything is started. The server closes it.
-	Listener net.Listener
-	// ServingCert and ServingKey are PEM.
-	ServingCert, ServingKey []byte
-	// ClientCA is PEM: who may enter, standalone.
-	ClientCA []byte
-	// Etcd is where everything is stored: URLs (http, https, unix) and, for https, files.
-	Etcd storagebackend.TransportConfig
-	// Zones is kept at the state of the store while RunLedger runs.
-	Zones *zoneview.Set
-
-	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
-	AllowInlineSecrets bool
-	// Budgets bound what the objects of a namespace take; nil: nothing does.
-	Budgets *budget.Options
-
-	// plain: see NewPlain.
-	plain bool
-}
 
 // Server is an API server with its ledger. RunLedger and Run are each called once; Close comes last.
 type Server struct {
@@ -104,39 +74,6 @@ type Server struct {
 
 // namespacesTimeout is how long cascades wait to hear of namespaces.
 const namespacesTimeout = 10 * time.Second
-
-// New makes a standalone server: it connects to etcd, checks that what is stored there is of a format this version
-// knows, and puts the server together. Nothing is served yet. ctx bounds the connecting.
-func New(ctx context.Context, cfg Config) (*Server, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	registry := install.New(addReviews)
-	config, err := genericConfig(registry)
-	if err != nil {
-		return nil, err
-	}
-	if err := serveStandalone(&config.Config, cfg); err != nil {
-		return nil, err
-	}
-	if err := applyStandalone(&config.Config, cfg.ClientCA); err != nil {
-		return nil, err
-	}
-	etcd := etcdOptions(registry, cfg)
-	s, err := connect(ctx, config, etcd, cfg.Budgets)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
-		s.Close()
-		return nil, err
-	}
-	if err := serveCluster(s.generic, registry, s.authorizer); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
 
 // connect connects to etcd and opens the ledger there.
 func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, budgets *budget.Options) (_ *Server, err error) {
@@ -196,7 +133,7 @@ type storageOptions struct {
 // assemble puts storage and views behind a door that config describes.
 func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
-	s.metrics = NewMetrics(s.registry, s, of.zones)
+	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),
@@ -213,47 +150,8 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 	return s.install(registry, options, of, items)
 }
 
-// stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of
-// them. The ledger writes some of them past the storage and must write them alike.
-func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) objects.ObjectCodec {
-	// Without encryption, what somebody else encrypted is called that, and not damaged.
-	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
-	if encryption != nil {
-		codec.Transformer = encryption.TransformerForResource(resource)
-	}
-	return codec
-}
-
-func (c *Config) validate() error {
-	var wrong []error
-	for what, missing := range map[string]bool{
-		"Listener": c.Listener == nil, "ServingCert": len(c.ServingCert) == 0, "ServingKey": len(c.ServingKey) == 0,
-		"ClientCA": len(c.ClientCA) == 0, "Etcd.ServerList": len(c.Etcd.ServerList) == 0, "Zones": c.Zones == nil,
-	} {
-		if missing {
-			wrong = append(wrong, fmt.Errorf("apiserver: %s is required", what))
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOptions {
-	stored := storagebackend.NewDefaultConfig(Prefix, registry.StorageCodec())
-	stored.EncodeVersioner = runtime.NewMultiGroupVersioner(v1alpha1.SchemeGroupVersion, schema.GroupKind{Group: v1alpha1.GroupName})
-	tracing := stored.Transport.TracerProvider
-	stored.Transport = cfg.Etcd
-	if stored.Transport.TracerProvider == nil {
-		stored.Transport.TracerProvider = tracing
-	}
-	options := genericoptions.NewEtcdOptions(stored)
-	// No garbage collector watches a standalone server: the finalizers of the propagation policies Orphan and
-	// Foreground would stand for ever, and a delete with one of them would never end (S8.4). Without it every policy
-	// deletes at once.
-	options.EnableGarbageCollection = false
-	return options
-}
-
 func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
+	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	above := fromcache.Storage
 	if plain {
 		above = func(cached storage.Interface) storage.Interface { return cached }
@@ -267,7 +165,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 			}
 			count := func(store storage.Interface) (storage.Interface, error) {
 				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" || resource == "delegations") {
-					store = &budgeted{Interface: store, server: s, resource: v1alpha1.Resource(resource)}
+					store = &budgeted{Interface: store, judge: judge, resource: v1alpha1.Resource(resource)}
 				}
 				return &counting{Interface: store, resource: resource.Resource, writes: s.metrics.writes}, nil
 			}
@@ -289,11 +187,12 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 
 // install makes the storage of the group and serves it.
 func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
-	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "records", s.ledger.PreviewRecord)})
+	judge := budgetJudge{s.budgets, s.ledger.Layout()}
+	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(judge, "records", s.ledger.PreviewRecord)})
 	if err != nil {
 		return err
 	}
-	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "delegations", s.ledger.PreviewDelegation)})
+	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(judge, "delegations", s.ledger.PreviewDelegation)})
 	if err != nil {
 		return err
 	}
@@ -316,7 +215,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	zones, err := zone.NewStorage(zone.Config{
 		Scheme:        registry.Scheme,
 		RESTOptions:   options,
-		Preview:       previewed(s, "zones", s.ledger.PreviewZone),
+		Preview:       previewed(judge, "zones", s.ledger.PreviewZone),
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.Admits,
@@ -337,7 +236,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	}
 	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
-		changes.GiveBack = s.giveBack
+		changes.GiveBack = quotaReturn{s.core, s.client.Client, s.ledger.Layout()}.giveBack
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
@@ -362,6 +261,9 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	}
 	return nil
 }
+
+// Registry is what /metrics shows beside upstream's.
+func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // Run serves the API until ctx ends; then it says that it is not ready, answers what it has taken in, and returns (A5).
 func (s *Server) Run(ctx context.Context) error {

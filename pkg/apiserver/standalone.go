@@ -6,6 +6,7 @@ package apiserver
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,7 +23,88 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
+
+// Config is what a standalone server needs to be told. Fields are required where nothing else is said.
+type Config struct {
+	// Listener is bound already, so that a taken port is an error before anything is started. The server closes it.
+	Listener net.Listener
+	// ServingCert and ServingKey are PEM.
+	ServingCert, ServingKey []byte
+	// ClientCA is PEM: who may enter, standalone.
+	ClientCA []byte
+	// Etcd is where everything is stored: URLs (http, https, unix) and, for https, files.
+	Etcd storagebackend.TransportConfig
+	// Zones is kept at the state of the store while RunLedger runs.
+	Zones *zoneview.Set
+
+	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
+	AllowInlineSecrets bool
+	// Budgets bound what the objects of a namespace take; nil: nothing does.
+	Budgets *budget.Options
+
+	// plain: see NewPlain.
+	plain bool
+}
+
+// New makes a standalone server: it connects to etcd, checks that what is stored there is of a format this version
+// knows, and puts the server together. Nothing is served yet. ctx bounds the connecting.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	registry := install.New(addReviews)
+	config, err := genericConfig(registry)
+	if err != nil {
+		return nil, err
+	}
+	if err := serveStandalone(&config.Config, cfg); err != nil {
+		return nil, err
+	}
+	if err := applyStandalone(&config.Config, cfg.ClientCA); err != nil {
+		return nil, err
+	}
+	etcd := etcdOptions(registry, cfg.Etcd)
+	s, err := connect(ctx, config, etcd, cfg.Budgets)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if err := serveCluster(s.generic, registry, s.authorizer); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// NewPlain is New with nothing between the generic registry and etcd: the same API, types, watch caches and clients,
+// but objects that are in no zone. Benchmarks compare with it what the ledger costs. A1 does not hold of such a
+// server, so no command makes one, and what it stored is nothing that New may be given.
+func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
+	cfg.plain = true
+	return New(ctx, cfg)
+}
+
+func (c *Config) validate() error {
+	var wrong []error
+	for what, missing := range map[string]bool{
+		"Listener": c.Listener == nil, "ServingCert": len(c.ServingCert) == 0, "ServingKey": len(c.ServingKey) == 0,
+		"ClientCA": len(c.ClientCA) == 0, "Etcd.ServerList": len(c.Etcd.ServerList) == 0, "Zones": c.Zones == nil,
+	} {
+		if missing {
+			wrong = append(wrong, fmt.Errorf("apiserver: %s is required", what))
+		}
+	}
+	return errors.Join(wrong...)
+}
 
 // publicPaths tell how the server is and nothing about what it stores; a prober needs no certificate for them (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
