@@ -26,6 +26,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -97,7 +98,7 @@ func quiet(least string) {
 }
 
 func (r role) etcd(ctx context.Context) error {
-	apiserver.SpareHeap() // as in the processes that embed one
+	memory.SpareHeap() // as in the processes that embed one
 	dir, err := embed.OpenDir(r.Dir, 0)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (r role) etcd(ctx context.Context) error {
 
 // server is the API and the hidden primary, as `kubizone up` wires them, but for etcd.
 func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
-	apiserver.SpareHeap()
+	memory.SpareHeap()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

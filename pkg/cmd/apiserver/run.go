@@ -22,7 +22,7 @@ import (
 // Run serves until ctx ends, then stops everything in order (P3). It returns nil when nothing but ctx ended it. The
 // options are completed and validated.
 func (o *Options) Run(ctx context.Context) error {
-	apiserver.SpareHeap()
+	memory.SpareHeap()
 	told := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -37,7 +37,7 @@ const shownZones = 12
 
 // Run runs everything until ctx ends, then stops it in order (U4). It returns nil when nothing but ctx ended it.
 func (c *Config) Run(ctx context.Context) error {
-	apiserver.SpareHeap()
+	memory.SpareHeap()
 	for _, warning := range c.Warnings {
 		c.say("warning: %s", warning)
 	}

@@ -1,15 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package memory
 
 import (
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-
-	"kubi.zone/kubizone/pkg/memory"
 )
 
 // The garbage, in octets, that a server with little in its heap lets stand: a sixteenth of the memory there is, which
@@ -30,38 +28,38 @@ func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	spare := spareOf(memory.Total())
+	spare := spareOf(Total())
 	set := 0
 	adjust := func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		percent := sparing(spare, live[0].Value.Uint64())
+		percent := percentFor(spare, live[0].Value.Uint64())
 		if percent*10 > set*11 || percent*11 < set*10 { // setting it stops the world
 			set = percent
 			debug.SetGCPercent(percent)
 		}
 	}
-	afterCollections(adjust)
+	callAfterCollections(adjust)
 }
 
 // spareOf is the garbage to let stand in so much memory; 0: it is not known how much.
-func spareOf(memory uint64) uint64 {
-	if memory == 0 {
+func spareOf(total uint64) uint64 {
+	if total == 0 {
 		return usualSpare
 	}
-	return min(max(memory/16, leastSpare), mostSpare)
+	return min(max(total/16, leastSpare), mostSpare)
 }
 
-// sparing is GOGC for a heap of which live octets are held.
-func sparing(spare, live uint64) int {
+// percentFor is GOGC for a heap of which live octets are held.
+func percentFor(spare, live uint64) int {
 	return max(100, int(spare*100/max(live, 1<<20)))
 }
 
 // collected is what a collection finds: it needs a pointer, or it would share its block with others.
 type collected struct{ again func() }
 
-// afterCollections calls f now and after each collection of garbage, on the runtime's goroutine for that.
-func afterCollections(f func()) {
+// callAfterCollections calls f now and after each collection of garbage, on the runtime's goroutine for that.
+func callAfterCollections(f func()) {
 	var mark func(*collected)
 	mark = func(c *collected) {
 		c.again()

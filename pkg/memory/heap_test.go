@@ -1,25 +1,23 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package memory
 
 import (
 	"runtime"
 	"runtime/metrics"
 	"testing"
 	"time"
-
-	"kubi.zone/kubizone/pkg/memory"
 )
 
 func TestSpareHeap_sizes(t *testing.T) {
-	for memory, want := range map[uint64]uint64{0: 256 << 20, 256 << 20: 64 << 20, 4 << 30: 256 << 20, 16 << 30: 1 << 30, 1 << 40: 1 << 30} {
-		if got := spareOf(memory); got != want {
-			t.Errorf("%d octets of memory: %d may be spare, want %d", memory, got, want)
+	for total, want := range map[uint64]uint64{0: 256 << 20, 256 << 20: 64 << 20, 4 << 30: 256 << 20, 16 << 30: 1 << 30, 1 << 40: 1 << 30} {
+		if got := spareOf(total); got != want {
+			t.Errorf("%d octets of memory: %d may be spare, want %d", total, got, want)
 		}
 	}
 	for live, want := range map[uint64]int{0: 25600, 16 << 20: 1600, 128 << 20: 200, 256 << 20: 100, 4 << 30: 100} {
-		if got := sparing(256<<20, live); got != want {
+		if got := percentFor(256<<20, live); got != want {
 			t.Errorf("%d octets: GOGC %d, want %d", live, got, want)
 		}
 	}
@@ -46,7 +44,7 @@ func TestSpareHeap_followsTheHeap(t *testing.T) {
 		}
 	}
 	reaches("more than 200 for a small heap", func(p uint64) bool { return p > 200 })
-	held := make([]byte, 2*spareOf(memory.Total()))
+	held := make([]byte, 2*spareOf(Total()))
 	reaches("100 for a large one", func(p uint64) bool { return p == 100 })
 	runtime.KeepAlive(held)
 	held = nil
