@@ -399,7 +399,8 @@ func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) 
 // out, and news. That the provider holds the zone is none.
 func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
 	next := m.state
-	if !m.requested(f) && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True && m.stored.Drifted.Status != Unknown {
+	sameServers := slices.EqualFunc(m.stored.Servers, next.Servers, Server.alike) // They may come and go.
+	if !m.requested(f) && sameServers && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True && m.stored.Drifted.Status != Unknown {
 		return outcome{}, false
 	}
 	next.Request = f.zone.Request
