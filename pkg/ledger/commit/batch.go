@@ -36,32 +36,32 @@ import (
 // repeated blindly.
 
 const (
-	// MaxBatchOctets keep a batch within the 1.5 MiB of a request that etcd takes: beside them there are what the
-	// last write brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
+	// MaxBatchOctets keeps a batch within the 1.5 MiB that etcd takes in a request: the last write of the batch comes
+	// on top, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
 	MaxBatchOctets = 512 << 10
-	// maxEntry is for the tenant that writes the longest record there may be into a
-	// zone of many, or changes it: what takes more, in its record or in the journal,
-	// goes alone, and does not make the request of other tenants too large.
+	// maxEntry bounds the record and the journal step of a write that goes with others. A tenant may write the
+	// longest possible record into a zone of many tenants: that write goes alone, and does not make the request of
+	// other tenants too large.
 	maxEntry = 64 << 10
-	// maxPasses of facts that are read for a batch; then each write reads its own.
+	// maxPasses bounds how often facts are read for a whole batch; after that each write reads its own.
 	maxPasses = 4
-	// maxReads is how many writes of a batch read facts by themselves, while others wait for the zone.
+	// maxReads bounds the writes of a batch that read facts by themselves, while others wait for the zone.
 	maxReads = 8
 )
 
-// batch is one while it is decided.
+// batch is a batch while it is decided.
 type batch struct {
-	facts.Overlay // of its zone, as the decisions so far leave it
+	facts.Overlay // facts of its zone, as the decisions so far leave them
 
 	com   *Committer
 	locks []*queue
 	head  *queue // of the zone; nil where no zone is locked
 	try   int    // 0: the first
-	bound int    // how many octets the next may be decided behind
-	whole bool   // it is a change set: all of it goes together, as one step
+	bound int    // the octets behind which no more requests are taken in
+	whole bool   // it is a change set: all of it is committed together, as one step
 
 	change  *law.ZoneChange
-	object  *v1alpha1.Zone // the zone as it will stand, where a write is of it
+	object  *v1alpha1.Zone // the zone as it will stand, if a write changes its object
 	held    bool           // a hold begins, and stands at the end (S7.5)
 	steps   layout.JournalValue
 	touched []touched
@@ -77,7 +77,7 @@ type batch struct {
 	raced   bool // its compares did not hold
 }
 
-// member is one write's part in a batch.
+// member is a write that is taken into a batch.
 type member struct {
 	*request
 	session *facts.Session
@@ -90,7 +90,7 @@ type member struct {
 // writesObject reports whether what was decided is more than what stands already.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
-// carryOut has requests decided and committed under the caller's locks of zones, in order, as many at a time as go
+// carryOut decides and commits requests under the caller's locks of zones, in order, as many at a time as go
 // together, until each is answered.
 func (com *Committer) carryOut(ctx context.Context, locks []*queue, requests []*request) {
 	bound := MaxBatchOctets
@@ -145,8 +145,8 @@ func (b *batch) decideRequests(ctx context.Context, requests []*request) (rest [
 		if len(cold) == 0 {
 			return requests
 		}
-		// What memory does not tell is read for all at once, and remembered at the head. Where the zone has moved,
-		// all of it is decided anew.
+		// Facts that memory lacks are read for all requests at once, and remembered at the head. Where the zone has
+		// moved, the whole batch is decided anew.
 		err := b.warmFacts(ctx, facts.Dedupe(cold))
 		b.com.mem.Mu.Lock()
 		moved := b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
@@ -166,7 +166,8 @@ func (b *batch) decideRequests(ctx context.Context, requests []*request) (rest [
 	}
 }
 
-// takeZone takes the zone as it is remembered, or reads it. What is remembered beside another server would not hold.
+// takeZone takes the zone from memory, or reads it. It reads it where another server writes too, since the memory
+// would not hold.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -198,7 +199,7 @@ func (b *batch) isFull() bool {
 	return b.closed || len(b.members) > 0 && (len(b.cmps)+each > ops || len(b.Facts)+len(b.Puts)+b.writes+each+shared > ops || b.octets > b.bound)
 }
 
-// verdict is what becomes of a request that a batch might take in.
+// verdict says what becomes of a request that a batch might take in.
 type verdict int
 
 const (
@@ -207,8 +208,8 @@ const (
 	boundary                // it begins the next batch
 )
 
-// decideRequest decides one request on what the others left. looking: it is not taken in. reading: it reads the facts
-// that memory does not have.
+// decideRequest decides one request on what the others left. With looking the request is not taken in. With reading
+// it reads the facts that memory does not have.
 func (b *batch) decideRequest(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -306,7 +307,7 @@ func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 	return taken, nil
 }
 
-// settleOn has the batch be of the zone that its first write changes, as that was decided on.
+// settleOn makes the batch one of the zone that its first write changes, as it was decided on.
 func (b *batch) settleOn(s *facts.Session, w *Write, p *law.Plan) {
 	if p.Zone != nil {
 		key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
@@ -326,10 +327,10 @@ func (b *batch) hasOperation(key string) bool {
 	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.Key == key })
 }
 
-// runLaw runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into
-// memory, for all requests at once. Others a write reads by itself: ranges, names that are too deep for single
-// compares, and facts of other zones. nil: the write has to be the first, since it rests on what the batch writes, or
-// the batch has read enough.
+// runLaw decides a write from memory, on the zone as the batch leaves it. cold are facts that can be read into memory
+// for all requests at once. Other facts a write reads by itself: ranges, names that are too deep for single compares,
+// and facts of other zones. It returns a nil session where the write has to be the first of a batch, because it rests
+// on what the batch writes, or the batch has read enough.
 func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
 	s = b.com.mem.Session(w.Guess && b.try == 0)
 	if w.flat {
@@ -383,8 +384,8 @@ func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bo
 	return s, out, nil, nil
 }
 
-// addCompare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot
-// hold, and what they are of is decided anew.
+// addCompare adds a compare, unless it is there. Two compares of one key with different revisions both stay: they
+// cannot hold, and their writes are decided anew.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
@@ -400,7 +401,7 @@ func (b *batch) addCompare(c clientv3.Cmp) {
 	b.cmps = append(b.cmps, c)
 }
 
-// weigh returns about what a fact takes, with its key. What a tenant can make long is counted.
+// weigh returns the approximate octets of a fact with its key. Parts that a tenant can make long are counted.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
@@ -411,11 +412,12 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// includeMember moves the zone and its facts on. false: nothing of it, since it does not go with the others.
+// includeMember moves the zone and its facts on. It returns false, and moves nothing, where the write does not go
+// with the others.
 func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
 	if !b.whole && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
-		return false // what is delivered from then on ends with a transaction
+		return false // the delivered content from then on ends with a transaction
 	}
 	if c := p.Zone; c != nil && c.Step != nil && !b.whole {
 		most := maxEntry
@@ -477,7 +479,8 @@ func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 	return true
 }
 
-// moveOn makes the zone what a change leaves. What an earlier change says and this one leaves is kept.
+// moveOn changes the zone to what a decision leaves. It keeps what an earlier decision of the batch says and this one
+// does not mention.
 func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 	b.held = (b.held || c.Held) && c.Holding != nil && c.Holding.Held != nil // not where a later write of the transaction puts back what went
 	if before := b.change; before != nil {
@@ -497,10 +500,9 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 	b.change, b.Zone, b.object = &c, c.Zone, object
 }
 
-// touchWork has the item of a cascade name each zone that the cascade changes, in the transaction that changes it
+// touchWork adds each zone that a cascade changes to the cascade's item, in the transaction that changes the zone
 // first, so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the
-// zone compares the item in any case: its mark may have been taken off, and the item be gone, since the item was
-// read.
+// zone always compares the item: since the item was read, its mark may have been taken off and the item removed.
 func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
 		return
@@ -516,7 +518,7 @@ func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// warmFacts reads facts into memory, the zone's under its present revision.
+// warmFacts reads facts into memory, those of the zone under its present revision.
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	s := b.com.mem.Session(false)
 	b.com.mem.Mu.Lock()
@@ -532,7 +534,8 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// commitOnce sends the batch and answers what it settles. again are requests that are to be decided anew.
+// commitOnce sends the batch and answers the requests that it settles. It returns the requests that are to be decided
+// anew.
 func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	if len(b.members) == 0 {
 		return nil
@@ -614,7 +617,7 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, journ
 		}
 	}
 	if b.change == nil && b.try > 0 && b.writes > 0 && b.Zone != nil && b.members[0].w.Key != b.head.Key && b.comparesZone() {
-		// What loses a race moves the zone's revision in any case, as all servers do that take turns there.
+		// A write that loses a race moves the zone's revision in any case, as all servers do that take turns there.
 		data, err := com.mem.Zones.Encode(ctx, b.head.Key, b.Base.DeepCopy())
 		if err != nil {
 			return nil, 0, err
@@ -658,8 +661,8 @@ func (b *batch) comparesZone() bool {
 	return ok
 }
 
-// journalStep returns the journal key of the batch: its steps, or a mark that the zone
-// settled, unsettled or went. nil: there is nothing to tell.
+// journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone settled,
+// unsettled or went. tx is nil where there is nothing to write.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
@@ -683,7 +686,7 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 	return key, layout.Encode(tx), tx
 }
 
-// applyResult remembers what the transaction made true, and answers.
+// applyResult takes what the transaction made true into memory, and answers the requests.
 func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Duration) {
 	com, rev := b.com, r.Header.Revision
 	if len(b.members) > 1 {
@@ -724,8 +727,8 @@ func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Dura
 	}
 }
 
-// answerOvertaken answers those requests that were begun on an object as it stood before the batch wrote it, and
-// returns the others.
+// answerOvertaken answers requests that began from an object as it stood before the batch wrote it, and returns the
+// others.
 func (b *batch) answerOvertaken(waiting []*request) []*request {
 	return slices.DeleteFunc(waiting, func(r *request) bool {
 		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
@@ -742,7 +745,8 @@ func (b *batch) answerOvertaken(waiting []*request) []*request {
 	})
 }
 
-// rememberResult takes in what the transaction at rev made true of the zone and of names. The caller holds Memory.Mu.
+// rememberResult takes what the transaction at rev made true of the zone and of names into memory. The caller holds
+// Memory.Mu.
 func (b *batch) rememberResult(rev int64, journal int) {
 	com := b.com
 	if c := b.change; c != nil {
@@ -778,9 +782,8 @@ func (b *batch) rememberResult(rev int64, journal int) {
 	}
 }
 
-// advanceHead has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision
-// between, or is pending: what is left of its keys is purged, and it may come again with others. The caller holds
-// Memory.Mu.
+// advanceHead moves the head of the zone to rev. Facts in memory hold on, unless the zone was read at a revision
+// between, or is pending: then its keys are purged, and it may come again with others. The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -804,7 +807,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// readCompared makes the reads of what the batch has compared: its zones, then its objects.
+// readCompared makes the reads of all that the batch compares: its zones, then its objects.
 func (b *batch) readCompared() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(b.zones)+len(b.members))
 	for _, z := range b.zones {
@@ -816,9 +819,9 @@ func (b *batch) readCompared() []clientv3.Op {
 	return ops
 }
 
-// resolveConflicts takes in what stands where a compare failed, and returns the requests to be decided again. A write
-// whose object has changed is told so; the others are decided anew. Where a zone has moved whose lock they do not
-// have, those that looked at it take that first.
+// resolveConflicts reads what stands where a compare failed, and returns the requests to be decided again. A write
+// whose object has changed is answered with the new object. Where a zone moved that the batch has no lock of, the
+// writes that looked at it take that lock first.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -896,7 +899,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 		heads := []*facts.Head{mem.Head(z.Key)}
 		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
 			q := b.locks[i]
-			heads = append(heads, q.Head) // which another zone may have put out of memory while this write was about to wait
+			heads = append(heads, q.Head) // another zone may have put it out of memory while this write was about to wait
 			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
 				mem.Spawn(func() { b.com.askFor(q.Key) })
 			}
@@ -920,14 +923,14 @@ func (com *Committer) isContended(h *queue) bool {
 	return time.Since(h.met) < contention
 }
 
-// touched is an item as a batch writes it.
+// touched is an outbox item as a batch writes it.
 type touched struct {
 	s    *Item
 	next law.Work
 }
 
-// putWaiting puts under the keys by which a plan's record or zone is found while it
-// waits, and takes it from those where it waited.
+// putWaiting writes the keys by which the record or zone of a plan is found while it waits, and removes those where
+// it waited.
 func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	if plan.OrphanBefore != nil {
 		for _, key := range b.com.mem.Layout.Waiting(plan.OrphanBefore, w.Resource, w.Namespace, w.Name) {
@@ -941,8 +944,8 @@ func (b *batch) putWaiting(plan *law.Plan, w *Write) {
 	}
 }
 
-// payerOf returns the payer of a write that waited in the queue of its zone, where no context of its caller goes
-// along: the namespace of its object, or the one that caused its cascade.
+// payerOf returns the payer of a write that waited in the queue of its zone without the context of its caller: the
+// namespace of its object, or the one that caused its cascade.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Item != nil {
 		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
@@ -950,7 +953,8 @@ func (w *Write) payerOf() etcd.Payer {
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
 
-// paidIn is ctx for what one write reads: paid by its caller where it is carried in the caller's context.
+// paidIn returns the context in which one write reads. The caller of the write pays, where the context has that
+// caller.
 func (w *Write) paidIn(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 {
 		return ctx
@@ -958,8 +962,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// paidContext is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what
-// all of them write together. Refusals pay where nothing is written.
+// paidContext returns the context of a batch. Each namespace pays for its objects, and an equal share of what all of
+// them write together. Refusals pay where nothing is written.
 func (b *batch) paidContext(ctx context.Context) context.Context {
 	if len(b.members) == 1 {
 		return b.members[0].w.paidIn(ctx)

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Committer has writes decided and committed.
+// Committer decides and commits writes.
 type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
@@ -36,13 +36,13 @@ type Committer struct {
 	Usage      usage
 	wake       chan struct{}
 
-	// Both are guarded by Memory.Mu. works are outbox items of this process that it has yet to carry out.
+	// Memory.Mu guards both. works are outbox items that this process has yet to carry out.
 	queues map[string]*queue // by zone key
 	works  map[string]bool
 }
 
-// New has writes commit over mem. held is told of each zone that a mass deletion holds back (S7.5); slowCommit is
-// from which duration of a commit on a batch waits for others.
+// New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5). slowCommit
+// is the duration of a commit from which on a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
@@ -54,10 +54,10 @@ type Write struct {
 	Resource, Namespace, Name string
 	Key                       string
 	Expected                  int64
-	// Was is the zone at that revision where Key is a zone's, nil while it is made.
+	// Was is the zone at that revision where Key is the key of a zone; nil where the zone is made.
 	Was *v1alpha1.Zone
-	// Guess: see facts.Session.Guess. flat: zones at names of more than facts.FlatName labels
-	// are guarded by ranges.
+	// Guess: see facts.Session.Guess. flat says that zones at names of more than facts.FlatName labels are guarded by
+	// ranges.
 	Guess, flat bool
 	// Ask runs the law.
 	Ask func(*law.Seen) law.Outcome
@@ -66,15 +66,15 @@ type Write struct {
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also are further operations and compares of the same transaction.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Item is of the work that makes this write, nil for a client's.
+	// Item is the outbox item of the work that makes this write, nil for a client's.
 	Item *Item
-	// Hint is the zone key it will probably change.
+	// Hint is the key of the zone that the write will probably change.
 	Hint string
 	// Keep says that the locks stay with the write after a lost race on its own object, so
 	// that the caller's next try cannot lose to this process again.
 	Keep bool
 
-	// waits is what is put under the keys where the object waits.
+	// waits is the value of the keys where the object waits.
 	waits waits
 	Locks []*queue // of zones, which this write has
 	Plan  *law.Plan
@@ -86,7 +86,7 @@ type waits struct {
 	created int64
 }
 
-// WriteOf is the write of an object that is expected at a revision, 0 where it is made.
+// WriteOf returns a write of an object that is expected at a revision, 0 where it is made.
 func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{
 		Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(), Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()), Expected: expected,
@@ -94,16 +94,15 @@ func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) 
 	}
 }
 
-// A write that may pass when cascades are through is decided anew every laterPause, for
-// maxPostponed in all; then the client is told to come again. It has no turn meanwhile:
-// the cascades need it.
+// A write that may pass when cascades are through is decided anew every laterPause, for maxPostponed in all. Then the
+// client is told to come again. Meanwhile the write has no turn in the queue, which the cascades need.
 const (
 	laterPause   = 50 * time.Millisecond
 	maxPostponed = time.Second
 )
 
-// Commit has a write decided and committed. The outcome is not ok where the object is at another revision than the
-// expected one. A write whose plan changes more zones than the one it waited at takes the locks of all of them.
+// Commit decides and commits a write. The outcome is not OK where the object is at another revision than the expected
+// one. A write whose plan changes more zones than the one it waited at takes the locks of all of them.
 func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	if !w.Keep {
 		defer func() { com.Release(w.Locks...); w.Locks = nil }()
@@ -132,7 +131,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	}
 }
 
-// submitWrite has a write go with others that wait at its zone, or by itself where it has its locks, changes more
+// submitWrite puts a write into the queue of its zone. A write commits by itself where it has its locks, changes more
 // than a Record, or concerns no zone that is known.
 func (com *Committer) submitWrite(ctx context.Context, w *Write) Answer {
 	r := newRequest(w)
@@ -152,11 +151,11 @@ func (com *Committer) submitWrite(ctx context.Context, w *Write) Answer {
 	return com.awaitAnswer(ctx, h, r)
 }
 
-// goesAlone reports whether the write is a batch by itself. A zone's own object, and what is written of it for
-// others, is decided on the zone as it stands.
+// goesAlone reports whether the write is a batch by itself. A write of a zone's own object, or of objects beside it,
+// is decided on the zone as it stands.
 func (w *Write) goesAlone() bool { return w.Resource != "records" || w.Keep }
 
-// presentState is the outcome of a write whose object has changed since it was read: the present one.
+// presentState returns the outcome of a write whose object has changed since it was read: the present object.
 func (com *Committer) presentState(ctx context.Context, w *Write) (Outcome, error) {
 	kv, rev, err := etcd.ReadKey(ctx, com.mem.Client, w.Key)
 	if err != nil {
@@ -177,8 +176,9 @@ func (com *Committer) Late(w *Write, err error) error {
 	return err
 }
 
-// missingLocks are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose
-// holding it writes (a move reserves a place, a removal leaves a mark), since each write of theirs compares that too.
+// missingLocks returns the zones whose lock a plan needs beside those at hand: the zone that changes, and zones whose
+// holding it writes (a move reserves a place, a removal leaves a mark), because each write of such a zone compares
+// the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -197,15 +197,15 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// tooLong: the write is too large by itself.
+// tooLong is the error of a write that is too large by itself.
 func tooLong(w *Write, octets int) error {
 	what := w.Resource + " " + w.Namespace + "/" + w.Name
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d octets, more than etcd takes in one transaction; nothing was written: "+
 		"change fewer values at once, or shorter ones, or have etcd started with a larger --max-request-bytes (1.5 MiB by default)", what, octets))
 }
 
-// tooManyFacts refuses what does not fit into a transaction: for now, where cascades that
-// bring records to a zone of the decision have a share in that.
+// tooManyFacts refuses a decision with more facts than a transaction takes. The refusal is for now where cascades
+// that bring records to a zone of the decision have a share in that.
 func tooManyFacts(w *Write, seen *law.Seen, count int) error {
 	for _, fact := range seen.All() {
 		if h, _ := fact.(*law.Holding); h != nil && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.Losing != "" }) {
@@ -215,8 +215,8 @@ func tooManyFacts(w *Write, seen *law.Seen, count int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", count, facts.MaxCompares)})
 }
 
-// Plain writes an object whose content does not change: its own revision is all that it compares, and no zone waits
-// for it.
+// Plain writes an object whose content does not change. It compares the object's own revision alone, and no zone
+// waits for it.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -232,7 +232,7 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Own makes an item of the outbox this process's to take up.
+// Own notes that this process is to carry an outbox item out.
 func (com *Committer) Own(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true
@@ -240,21 +240,21 @@ func (com *Committer) Own(id string) {
 	com.Rouse()
 }
 
-// Owns reports whether an item is this process's, and has not been taken up to its end.
+// Owns reports whether this process is to carry an item out, and has not done so.
 func (com *Committer) Owns(id string) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return com.works[id]
 }
 
-// Disown says that an item is through.
+// Disown notes that an item is carried out.
 func (com *Committer) Disown(id string) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	delete(com.works, id)
 }
 
-// Owing tells that the outbox is to be looked at.
+// Owing returns a channel that says when the outbox is to be looked at.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
 // Rouse has the outbox looked at now.
@@ -265,9 +265,9 @@ func (com *Committer) Rouse() {
 	}
 }
 
-// Preview decides what a write would, and proves it as a refusal is proved: by its
-// compares, with nothing to put. What was stale is read, and the decision made anew.
-// The object itself is not compared: it is the caller's, read just before.
+// Preview decides a write, and proves the decision as a refusal is proved: by its compares, with nothing to put.
+// Stale facts are read, and the decision is made anew. The object itself is not compared: the caller has just read
+// it.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	for s := com.mem.Session(false); ; s.Reset() {
 		out, err := s.Decide(ctx, w.Ask)
@@ -310,8 +310,8 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error
 	}
 }
 
-// Outcome as etcd3.store wants to see it: not ok means that key was not at the
-// expected revision, and kv is what stands there.
+// Outcome is what etcd3.store wants to know of a write. OK false means that the key was not at the expected revision,
+// and KV is what stands there.
 type Outcome struct {
 	OK  bool
 	Rev int64

@@ -9,15 +9,15 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// usage are the counts that this server has changed since a sweep looked at them: keys of KindCount, without a
-// namespace all of a zone.
+// usage has the keys of the counts that this server has changed since the last sweep: keys of KindCount, without a
+// namespace for all counts of a zone.
 type usage struct {
 	mu      sync.Mutex
 	changed map[law.Key]bool
 }
 
-// noteCounts takes the counts that a committed batch has changed of a zone with Delegations, and those of the namespaces
-// whose rules it changes.
+// noteCounts notes the counts that a committed batch has changed of a zone with Delegations, and those of the
+// namespaces whose rules it changes.
 func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return

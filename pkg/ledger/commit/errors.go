@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Status is the one place where a refusal becomes an API error.
+// Status turns a refusal into an API error. No other function does.
 func Status(resource, object string, err error) error {
 	var refusal *law.Refusal
 	if !errors.As(err, &refusal) {
@@ -30,8 +30,8 @@ func Status(resource, object string, err error) error {
 	switch refusal.Kind {
 	case law.Forbidden:
 		e := apierrors.NewForbidden(gr, object, errors.New(refusal.Message))
-		// For people: `records.kubi.zone "www" is forbidden: <why>`; for programs the reason of the condition a
-		// cascade would set.
+		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, which is that of the
+		// condition a cascade would set.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}
 		return e
 	case law.Later:
@@ -57,10 +57,10 @@ func groupKind(resource string) schema.GroupKind {
 	return v1alpha1.Kind("Record")
 }
 
-// laterSeconds is after how long a client may ask again what was refused for now.
+// laterSeconds is the number of seconds after which a client may ask again what was refused for now.
 const laterSeconds = 5
 
-// TooBusy: the guards did not hold within the request's deadline.
+// TooBusy is the error of a write whose guards did not hold within the request's deadline.
 func TooBusy(resource, object string, cause error) error {
 	e := apierrors.NewServerTimeout(v1alpha1.Resource(resource), "write", 1)
 	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, try again", resource, object, cause)
@@ -75,7 +75,7 @@ func Warn(ctx context.Context, texts []string) {
 	}
 }
 
-// User is the name of the user whose request ctx is, "" for none.
+// User is the name of the user of the request of ctx, "" for none.
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

@@ -12,13 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Item is one of the outbox, and its revision.
+// Item is an outbox item and its revision.
 type Item struct {
 	Work law.Work
 	Mod  int64
 }
 
-// ErrThrough says that another server finished the work meanwhile; ErrElsewhere: one carries it out.
+// ErrThrough says that another server finished the work meanwhile, and ErrElsewhere that another server carries it
+// out.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")

@@ -20,44 +20,43 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Writes of one zone queue at its head, in order. The first of them commits by itself; those that come meanwhile go
-// together in the next transaction. The lock of a zone is this process's own: it commits one batch at a time there,
-// since two would only fail each other's compares. Nothing rests on it but time.
+// Writes of one zone queue at its head, in order. The first commits by itself; those that come meanwhile go together
+// in the next transaction. The lock of a zone is local to this process: it commits one batch at a time there, because
+// two would fail each other's compares. Only time rests on the lock.
 
 const (
-	// batchTimeout bounds a batch: it belongs to many requests and ends with none of them.
+	// batchTimeout bounds a batch. A batch belongs to many requests and ends with none of them.
 	batchTimeout = 20 * time.Second
-	// contention is how long another server is reckoned with that was met at a zone. After each commit it is left so
-	// long as yieldTrips of them take, to read what it has to decide on anew and commit, one more for each time that
-	// it has asked and still lost, and maxYield at most.
+	// contention is the time for which a server counts another one that it met at a zone. After each commit it leaves
+	// the zone to that server for yieldTrips round trips, in which that one reads what it has to decide anew and
+	// commits. It adds one for each time that the other server has asked and still lost, up to maxYield.
 	contention = time.Second
 	yieldTrips = 2
 	maxYield   = 200 * time.Millisecond
-	// Where a commit takes slowCommit, a batch of largeBatch or more is followed by a pause of at most maxPause for
-	// the callers that it answered: they come back together, and half of them would miss the next transaction.
+	// Where a commit takes slowCommit, the callers of a batch of largeBatch or more get a pause of at most maxPause
+	// to come back: they come together, and half of them would miss the next transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond
 )
 
-// queue is that of a zone.
+// queue is the queue of a zone.
 type queue struct {
 	*facts.Head
 	sem chan struct{} // the lock of the zone
 
-	// The rest is guarded by Memory.Mu.
-	// waiting are the writes that wait here; committing: a committer sees to them.
+	// Memory.Mu guards the rest. waiting are the writes that wait here. committing says that a committer takes them.
 	waiting    []*request
 	committing bool
-	// enough is closed when want of them wait; nil: nothing waits for that.
+	// enough is closed when want writes wait; nil: no batch waits for writes.
 	enough chan struct{}
 	want   int
-	// met is when another server was met at the zone, asked how often one has asked since for the next commit there,
-	// yield how long that is left to it.
+	// met is the time at which another server was met at the zone, asked the number of times that one has asked since
+	// for the next commit there, and yield the time that is left to it.
 	met   time.Time
 	asked int
 	yield time.Duration
-	// trimming is that of its journal.
+	// trimming is the state of the trimming of its journal.
 	trimming journal.Trimming
 }
 
@@ -81,7 +80,7 @@ func (com *Committer) queueAt(key string) *queue {
 	return q
 }
 
-// Lock takes the lock of a key for what is not a write, and returns what gives it up.
+// Lock takes the lock of a key for something other than a write, and returns the function that releases it.
 func (com *Committer) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	com.mem.Mu.Lock()
 	q := com.queueAt(key)
@@ -94,7 +93,8 @@ func (com *Committer) Lock(ctx context.Context, key string) (unlock func(), err 
 	}
 }
 
-// SubmitInOrder has writes go in at a zone, "" for none, of which none does once one before it has not.
+// SubmitInOrder puts writes into the queue of a zone, "" for none, of which none is committed unless those before it
+// are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	requests, in := make([]*request, len(writes)), &order{}
 	for i, w := range writes {
@@ -123,20 +123,20 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 type request struct {
 	w      *Write
 	answer chan Answer // of one
-	// order: this write and others are to go in, in order.
+	// order is set where this write is one of several that are committed in order.
 	order *order
-	// deciding is held while the write is decided, which reads the object of its caller. A caller that has gone may
-	// change that, so gone has the write left out.
+	// deciding is held while the write is decided, which reads the caller's object. A caller that has left may change
+	// that object, so gone has the write left out.
 	deciding sync.Mutex
 	gone     bool
 }
 
-// order is of writes of which none goes in once one before it has not.
+// order is shared by writes of which none is committed once one before it was not.
 type order struct{ broken atomic.Bool }
 
-// Answer to a request: an outcome, or what the write needs first. Locks are those of zones that its plan changes too;
-// Later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write
-// may be committed all the same.
+// Answer is what a request gets: an outcome, or what the write needs first. Locks are those of zones that its plan
+// changes too. Later is a refusal that may not stand for long. behind says that an earlier write of its order was not
+// committed. sent says that the write may be committed all the same.
 type Answer struct {
 	Out    Outcome
 	Err    error
@@ -155,15 +155,15 @@ func (r *request) reply(a Answer) {
 	r.answer <- a
 }
 
-// withdraw waits until nothing reads the caller's object, and sees to it that nothing will again.
+// withdraw waits until nothing reads the caller's object, and keeps the request from being decided.
 func (r *request) withdraw() {
 	r.deciding.Lock()
 	r.gone = true
 	r.deciding.Unlock()
 }
 
-// Acquire takes the locks of zones beside those that the write has, in key order so that two
-// writes never wait for each other.
+// Acquire takes the locks of zones beside those that the write has. It takes them in the order of their keys, so that
+// two writes never wait for each other.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -189,8 +189,8 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	return nil
 }
 
-// Release gives locks up. Of a zone where another server was met it does so later, once after each commit, so that
-// the other one has the next round trips (the replicas' turn rule).
+// Release gives locks up. It keeps the lock of a zone where another server was met a little longer, once after each
+// commit, so that the other server has the next round trips (the replicas' turn rule).
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -205,8 +205,9 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// enqueueRequests puts requests behind those that wait at a zone. The first caller that finds none there takes the lock
-// itself; where others have come by then, a goroutine goes on, so that a write that is decided waits for no other.
+// enqueueRequests puts requests into the queue of a zone. The first caller that finds no other there takes the lock
+// and commits. Where others have come by then, a goroutine commits those, so that a write that is decided waits for
+// no other.
 func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ...*request) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, requests...)
@@ -236,7 +237,7 @@ func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ..
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// awaitAnswer returns the answer to a request, and takes it out of the queue where its time ends first.
+// awaitAnswer waits for the answer to a request, and takes the request out of the queue where its time ends first.
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, r *request) Answer {
 	select {
 	case a := <-r.answer:
@@ -260,7 +261,7 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, r *request) Ans
 	}
 }
 
-// resignQueue leaves the writes that wait at a zone to a goroutine, where there are any.
+// resignQueue leaves the writes that wait at a zone to a goroutine.
 func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -329,8 +330,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	}
 }
 
-// askFor has the other servers leave this one the next commit at a zone. A server that always wins meets no other, so
-// one that has lost twice says that it is there.
+// askFor asks the other servers to leave this one the next commit at a zone. A server that always wins meets no
+// other, so one that has lost twice asks.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -351,7 +352,7 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		// Compacted: what was asked before is through.
+		// The revision is compacted: what was asked before is through.
 		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
 			rev = r.Header.Revision
 		} else {
@@ -360,15 +361,15 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	}
 }
 
-// latencies are what the last transactions of writes took.
+// latencies are the commit latencies of the last transactions.
 type latencies struct {
 	mu   sync.Mutex
 	last [manyLatencies]time.Duration
 	n    int
 }
 
-// manyLatencies are a second or two of a zone that is hot. Among few of them there may be none that found a processor
-// free.
+// manyLatencies are those of a second or two in a hot zone. Among few latencies there may be none of a transaction
+// that found a processor free.
 const manyLatencies = 256
 
 func (t *latencies) note(trip time.Duration) {
@@ -378,8 +379,8 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least is the least of the latencies: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is
-// known.
+// least returns the least of the latencies: what exceeds the disk's share is CPU time, which waiting does not reduce.
+// 0: none is known.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

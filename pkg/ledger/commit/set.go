@@ -24,20 +24,19 @@ import (
 )
 
 // Set decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where
-// a decision is a refusal, or Commits is false, its transaction has no puts: it proves the refusals (I5).
+// a decision is a refusal, or Commits is false, its transaction has no puts and proves the refusals (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
-	// Commits is false where a write of the set was refused before it came here: the others are decided to say what
-	// they are refused for.
+	// Commits is false where a write of the set was refused earlier: the others are decided to report their refusals.
 	Commits bool
 
-	// What Run leaves: the writes whose objects have changed, with what stands there, and the version of each that
-	// was committed.
+	// Run leaves here the writes whose objects have changed, with what stands there, and the version of each
+	// committed object.
 	Lost map[*SetWrite]Outcome
 	At   map[*SetWrite]int64
-	// Owed are the pending cuts that it leaves, each once. They are paid without its locks: what changes a child and
-	// its parent takes the parent's first.
+	// Owed are the pending cuts that the set leaves, each once. They are counted without its locks: a write of a
+	// child and its parent takes the parent's lock first.
 	Owed []law.PendingCut
 
 	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try
@@ -47,8 +46,8 @@ type Set struct {
 	try       int
 	strange   int
 
-	// What a round of decisions leaves; the next one begins anew. b is of no zone where that is not there, and
-	// opening is nil then.
+	// A round of decisions leaves these; the next round begins anew. Where the zone is not there b is a batch of no
+	// zone, and opening is nil.
 	b       *batch
 	opening *law.Zone
 	steps   []content.Step
@@ -56,10 +55,10 @@ type Set struct {
 	later   bool
 }
 
-// maxStrange is how often a zone may have changed under the facts of a decision, before damage is reckoned with.
+// maxStrange bounds how often the zone may change under the facts of a decision before that counts as damage.
 const maxStrange = 3
 
-// Zone is what was committed: the zone of the writes, and its serial.
+// Zone is the zone of the writes, and its serial, as committed.
 func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	if o := t.b.object; o != nil {
 		return &v1alpha1.AdoptingZone{Namespace: o.Namespace, Name: o.Name, UID: o.UID}, o.Status.Serial
@@ -72,7 +71,7 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	return nil, 0
 }
 
-// Run decides until the decisions hold. An error is that of all writes; refusals are theirs.
+// Run decides until the decisions hold. An error is one of all writes; each refusal is at its write.
 func (t *Set) Run(ctx context.Context) error {
 	com := t.Committer
 	t.locks = Write{Resource: "records"}
@@ -114,7 +113,7 @@ func (t *Set) Run(ctx context.Context) error {
 	}
 }
 
-// timeoutError turns the end of the time of what writes nothing into an answer.
+// timeoutError turns the end of the request's time into an error, where nothing was written.
 func (t *Set) timeoutError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return apierrors.NewTimeoutError(fmt.Sprintf("the change set was not decided in time (%v), and nothing was written: try again", err), 0)
@@ -122,7 +121,7 @@ func (t *Set) timeoutError(err error) error {
 	return err
 }
 
-// Object is the Record of the write, as it shall be where it stays.
+// Object is the Record of the write, as it is to be where it stays.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -138,7 +137,7 @@ func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
 }
 
-// Refuse says why the object of the write cannot be in the set.
+// Refuse notes why the object of the write cannot be in the set.
 func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden, Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
@@ -200,7 +199,7 @@ func (t *Set) decideRound(ctx context.Context) error {
 	return nil
 }
 
-// takeZone takes the zone of the first write, as it stands, for what all are decided on.
+// takeZone takes the zone of the first write as it stands: all writes are decided on that.
 func (t *Set) takeZone(ctx context.Context) error {
 	com := t.Committer
 	t.b, t.opening = &batch{com: com, locks: t.locks.Locks, try: t.try, whole: true, Overlay: facts.Overlay{Facts: map[law.Key]any{}}}, nil
@@ -242,7 +241,7 @@ func (t *Set) takeZone(ctx context.Context) error {
 	return nil
 }
 
-// refuseMisfit refuses what no decision has to be asked for: records of no zone, or of another.
+// refuseMisfit refuses writes that need no decision: of records of no zone, or of another zone.
 func (t *Set) refuseMisfit(w *SetWrite) error {
 	if w.Before == nil || w.Before.Status.ZoneRef == nil {
 		if w.isDecided() && w.After != nil {
@@ -357,8 +356,9 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 	return nil
 }
 
-// answerMoved returns what becomes of a write that no facts go together with: its object has changed since it was
-// read, and it begins again, or the zone has, and all are decided anew. Where neither has, something is damaged.
+// answerMoved answers a write for which no facts go together with its object. Where the object has changed since it
+// was read the write begins again; where the zone has changed all writes are decided anew. Where neither has,
+// something is damaged.
 func (t *Set) answerMoved(ctx context.Context, w *SetWrite) error {
 	out, err := t.Committer.presentState(ctx, w.member.w)
 	switch {
@@ -440,7 +440,8 @@ func (t *Set) undoSerial() {
 	b.Zone, b.change = &z, &c
 }
 
-// commitSet proves the decisions and commits them. done: that is it, or writes are lost.
+// commitSet proves the decisions and commits them. done says that the set is through, and not done that a compare
+// failed.
 func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 	com, b, dry := t.Committer, t.b, t.Writes[0].Dry
 	var then []clientv3.Op
@@ -513,7 +514,8 @@ func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// answerConflicts takes in what stands there. done: objects have changed, and their writes begin again.
+// answerConflicts reads what stands where a compare failed. done says that objects have changed, and that their
+// writes begin again.
 func (t *Set) answerConflicts(ctx context.Context, r *clientv3.TxnResponse) (done bool, err error) {
 	again := t.b.resolveConflicts(ctx, r)
 	t.Lost = map[*SetWrite]Outcome{}
@@ -540,7 +542,7 @@ func (t *Set) answerConflicts(ctx context.Context, r *clientv3.TxnResponse) (don
 	return len(t.Lost) > 0, nil
 }
 
-// tooMany says how many operations the set takes and etcd does.
+// tooMany is the error of a set that takes more operations than etcd does, with both figures.
 func (t *Set) tooMany(ctx context.Context, operations int) error {
 	most, err := t.Committer.mostOps(ctx, operations)
 	if err != nil {
@@ -550,8 +552,8 @@ func (t *Set) tooMany(ctx context.Context, operations int) error {
 		"or have etcd started with --max-txn-ops=512", len(t.Writes), operations, most, max(1, len(t.Writes)*most/operations)))
 }
 
-// mostOps finds how many operations etcd takes in a transaction, of which it refused as many as were too many. The
-// questions write nothing.
+// mostOps finds the number of operations that etcd takes in a transaction, after it refused tooMany of them. It sends
+// transactions that write nothing.
 func (com *Committer) mostOps(ctx context.Context, refused int) (int, error) {
 	takes := 1
 	for refused-takes > 1 {
@@ -577,11 +579,11 @@ type SetWrite struct {
 	Index    int
 	Key      string
 	Expected int64
-	// Before and After are the Record as it stands and as it shall be; nil: there is none. Ask makes the question to
-	// the law of that, and says the key of the zone that will probably decide it.
+	// Before and After are the Record as it stands and as it is to be; nil: there is none. Ask makes the request to
+	// the law, and returns the key of the zone that will probably decide it.
 	Before, After *v1alpha1.Record
 	Ask           func() (ask law.RecordAsk, hint string, err error)
-	// Put is the object as encoded where it is written and nothing is decided (S2.4); Same: nothing is written.
+	// Put is the encoded object where it is written without a decision (S2.4), and Same says that nothing is written.
 	Put  []byte
 	Same bool
 	// Dry says that it is decided, and not written.
@@ -596,7 +598,7 @@ type SetWrite struct {
 	Placed  *v1alpha1.Record
 }
 
-// SetAnswer is what becomes of one write of a set: an outcome with the object as it was placed, or an error.
+// SetAnswer answers one write of a set: an outcome with the object as it was placed, or an error.
 type SetAnswer struct {
 	Out    Outcome
 	Placed *v1alpha1.Record

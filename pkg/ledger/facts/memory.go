@@ -70,7 +70,7 @@ func (mem *Memory) Suspect(s *Session) {
 
 // Stats count what happened; all fields only grow.
 type Stats struct {
-	// Transactions sent, and those whose guards did not hold.
+	// Transactions counts those sent, and Lost those whose guards did not hold.
 	Transactions, Conflicts atomic.Int64
 	// Batches are transactions that decided several records (package commit).
 	Batches atomic.Int64
@@ -80,29 +80,29 @@ type Stats struct {
 	CascadeSteps atomic.Int64
 }
 
-// Memory is what a server knows of the store, and how it reads the rest.
+// Memory is a server's memory of the store, and reads what it lacks.
 type Memory struct {
 	Config
 	ID      string // of this server among those on its store
 	workers etcd.Workers
 	Stats   Stats
 	Ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
-	// Sessions of decisions that nothing comes of (EarlyRecord), for the next one.
+	// sessions are free ones, for the next decision that writes nothing (EarlyRecord).
 	Sessions sync.Pool
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by zone key
-	// unsettled are the zones of the index that cascades stand against.
+	// unsettled are the zones of the index against which cascades stand.
 	unsettled map[law.Key]*law.Holding
-	// stopped are those that mass deletions hold back (S7.5).
+	// stopped are the zones of the index that mass deletions hold back (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
-	// doubt: names whose place in the index led a decision astray; they are read.
+	// doubt has the names whose entry in the index misled a decision; they are read.
 	doubt map[law.Key]bool
 }
 
-// Config is what a Memory reads with. Fault is called at the named points, for tests; DropGuards leaves compares of a
+// Config is what a Memory works with. Fault is called at the named points, for tests. DropGuards leaves compares of a
 // kind out, for the controls of race tests.
 type Config struct {
 	Client                      *clientv3.Client
@@ -113,7 +113,7 @@ type Config struct {
 	DropGuards                  string
 }
 
-// New remembers nothing yet: LoadNames reads the names of zones.
+// New returns a Memory without entries; LoadNames reads the names of zones.
 func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
@@ -130,12 +130,11 @@ type indexed struct {
 	mod     int64
 }
 
-// Head is what is known of one zone: its object at a revision, and facts under
-// its keys that hold as long as the zone is at that revision, because each of
-// them changes only together with the zone (I5).
+// Head is the memory of one zone: its object at a revision, and facts under its keys. These hold as long as the zone
+// is at that revision, because each of them changes only together with the zone (I5).
 type Head struct {
 	Key string
-	// Pinned says that more than these facts hangs on it, so it stays.
+	// Pinned says that other state hangs on the head, so it stays in memory.
 	Pinned bool
 
 	// The rest is guarded by Mu.
@@ -149,8 +148,8 @@ type Head struct {
 	gone int64
 }
 
-// maxFacts bounds what a head remembers, Remembers for how long after it noted a fact last; MaxHeads
-// how many zones are remembered.
+// maxFacts bounds the facts of a head, MaxHeads the zones in memory, and Remembers the time that facts stay after the
+// last one was noted.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
@@ -234,7 +233,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember puts what is known of a name into the index. The caller holds Mu.
+// Remember puts a name into the index. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -245,7 +244,7 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// indexName and dropName change the index, and which zones in it cascades stand against. The caller holds Mu.
+// indexName and dropName change the index, and which of its zones have cascades against them. The caller holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.index[k] = &indexed{holding: h, mod: mod}
 	if len(h.Works) > 0 {
@@ -260,7 +259,7 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// HeldZones is how many zones mass deletions hold back (S7.5).
+// HeldZones is the number of zones that mass deletions hold back (S7.5).
 func (mem *Memory) HeldZones() int {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -291,8 +290,8 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin says that nothing hangs on a head any more. Where there are as many as there may be it goes at once: one that
-// is not pinned is long to be found among those that are. The caller holds Memory.Mu.
+// Unpin says that nothing hangs on a head any more. Where memory is full the head goes at once, because one that is
+// not pinned is hard to find among pinned ones. The caller holds Memory.Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
@@ -309,7 +308,7 @@ func (mem *Memory) letGo(h *Head) {
 	}
 }
 
-// StandAt makes the head stand at a revision of its zone. The caller holds Mu.
+// StandAt moves the head to a revision of its zone. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -330,13 +329,13 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// Absent makes the head know that its zone did not stand at a revision. The caller holds Mu.
+// Absent notes that the zone did not stand at a revision. The caller holds Mu.
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
 }
 
-// Note remembers a fact of the zone, which holds at the revision that the head stands at. The caller holds Memory.Mu.
+// Note adds a fact of the zone, which holds at the revision of the head. The caller holds Memory.Mu.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -345,7 +344,7 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones of which none was noted since, so that a client that writes to many zones in turn
+// Forget drops the facts of zones for which none was noted lately, so that a client that writes to many zones in turn
 // does not fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
@@ -369,8 +368,8 @@ func (mem *Memory) guessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone is the key of the zone that a Record probably belongs to, "" for none: as it refers to it, or as names
-// are remembered.
+// GuessZone returns the key of the zone that a Record probably belongs to, "" for none: the zone that it refers to,
+// or the one that the index has above its name.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -395,7 +394,7 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings are those that are remembered and that want takes. It must not wait.
+// Holdings returns the holdings in the index for which want returns true. want must not wait.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -408,15 +407,14 @@ func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holdi
 	return found
 }
 
-// Unsettled are those of zones that cascades stand against.
+// Unsettled returns the holdings of zones that cascades stand against.
 func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten takes in that the object of a zone was written anew from one revision to another, with all that follows
-// from it as it was.
+// Rewritten notes that the object of a zone was rewritten from one revision to another, with its facts as they were.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -427,7 +425,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 	}
 }
 
-// Moved takes in what stood at the key of a zone at a revision.
+// Moved notes what stood at the key of a zone at a revision.
 func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)

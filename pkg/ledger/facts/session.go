@@ -29,33 +29,31 @@ import (
 // compare, then, else) with room for the object, its zone and the journal.
 const MaxCompares = 90
 
-// Session collects the facts of one decision together with what proves that
-// they still hold when it commits. There are some ten of them: lists, no maps.
+// Session collects the facts of one decision, and what proves that they still hold when it commits. There are some
+// ten facts, so it has lists and no maps.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single facts: the revision of their key, compared unless the zone's own
-	// revision covers them.
+	// single has the revisions of single keys, which are compared unless the zone's own revision covers them.
 	Single []proof
-	// proven says where the proof of each key is, from the first one beyond law.FewKeys on.
+	// proven has the index of each key's proof, from the first key beyond law.FewKeys on.
 	proven map[law.Key]int
-	// ranges: the revision they were read at; nothing in them may be younger.
+	// ranges has the revisions at which ranges were read; nothing in them may be younger.
 	ranges []proof
-	// deep: ranges of names above deepName labels, read at a revision.
+	// deep has ranges of names above deepName labels, read at a revision.
 	deep []proof
 	// Zones the decision looked at.
 	Zones []ZoneSeen
-	// Guess says that a key never met is taken as absent and compared so, which saves the
-	// round trip of a read where that is likely (a new name).
+	// Guess says that a key never met is taken for absent, and compared as absent. That saves a read where the key is
+	// probably new, as that of a new name is.
 	Guess bool
-	// Depth: zones at names of more labels are read and guarded as a range.
+	// Depth is the number of labels above which zones at names are read and guarded as a range.
 	Depth int
-	// Over is what earlier decisions of the same transaction leave, nil for none.
+	// Over is what earlier decisions of the same transaction leave; nil: there are none.
 	Over *Overlay
 }
 
-// Overlay is a zone and its facts as the writes leave them that were decided first, of those that one transaction
-// makes true.
+// Overlay is a zone and its facts as earlier writes of the same transaction leave them.
 type Overlay struct {
 	Key   string         // of the zone; "": of none
 	Base  *v1alpha1.Zone // as it stands, at mod
@@ -84,7 +82,7 @@ func (mem *Memory) Session(guess bool) *Session {
 	return s
 }
 
-// Reset forgets what was collected, for the decision to begin anew.
+// Reset drops what was collected, so that the decision begins anew.
 func (s *Session) Reset() {
 	s.Seen.Forget()
 	clear(s.Single)
@@ -110,7 +108,7 @@ func (s *Session) proveFact(k law.Key, rev int64) {
 	}
 }
 
-// proofIndex is the place of a key in single, -1 for none.
+// proofIndex returns the index of a key in single, -1 for none.
 func (s *Session) proofIndex(k law.Key) int {
 	if s.proven != nil {
 		if i, ok := s.proven[k]; ok {
@@ -121,7 +119,7 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Single, func(p proof) bool { return p.Key == k })
 }
 
-// Zone is what was seen of a zone object; nil: the decision did not look at it.
+// Zone returns the zone object that the decision looked at; nil: it did not look at it.
 func (s *Session) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
@@ -144,15 +142,14 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 // zoneScoped reports whether the key belongs to one zone and changes only with its object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved says that facts read at one moment do not go together with the object that is
-// decided about, so that has moved.
+// ErrMoved says that facts of one moment do not go together with the object of the decision, so the object has
+// changed.
 var ErrMoved = errors.New("the object has changed since it was read")
 
 // ErrOverlayMoved says that the zone that a batch is decided on has moved, so all of it is decided anew.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide runs the law until it has what it asks for. ErrMoved: no facts go
-// together with what was asked.
+// Decide runs the law until it needs no more facts. ErrMoved: no facts go together with the object.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -205,7 +202,7 @@ func Dedupe(keys []law.Key) []law.Key {
 	return out
 }
 
-// forgetFacts drops what is remembered of the named facts, so that they are read.
+// forgetFacts drops facts from memory, so that they are read.
 func (s *Session) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -231,8 +228,7 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-// stoodAt reports whether the decision looked at the zone, and at the revision that the head
-// stands at.
+// stoodAt reports whether the decision looked at the zone at the revision of the head.
 func (s *Session) stoodAt(h *Head) bool {
 	z := s.Zone(h.Key)
 	return z != nil && z.Mod == h.Mod
@@ -299,9 +295,9 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessEmpty takes it that nothing is at or below a new name, and has that compared. Where something is known to be,
-// or is being written there, and below an apex, where mostly something is, the range is read. The caller holds
-// mem.Mu.
+// guessEmpty takes a range at or below a new name for empty, and has that compared. It does not where memory has
+// something there, where something is being written there, and below an apex, where a range is rarely empty: then the
+// range is read. The caller holds mem.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -333,8 +329,8 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return true
 }
 
-// OverlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: what
-// etcd has there is not what the write would find.
+// OverlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: the
+// store does not have yet what the write would find there.
 type OverlapError struct{ Name string }
 
 func (e *OverlapError) Error() string { return "rests on what is being written below " + e.Name }
@@ -363,8 +359,8 @@ func (s *Session) refuseOverlaps(need []law.Key) error {
 	return nil
 }
 
-// LookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in
-// memory.
+// LookUpAll finds facts in memory. missing are those to be read. It is not ok where facts are asked for again, or
+// have no place in memory.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -487,7 +483,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
-		// A fact is covered by its zone's revision where the decision compares that anyway.
+		// The zone's revision covers a fact where the decision compares that revision anyway.
 		seen := s.Zone(z.Key)
 		compared := seen != nil
 		moved = moved || compared && seen.Mod != etcd.ModRevision(kv)
@@ -506,8 +502,8 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// Facts of two revisions of one zone: what was read now is remembered at the
-		// head, and the decision starts over from it.
+		// The facts are of two revisions of one zone. What was read is remembered at the head, and the decision
+		// begins anew from that.
 		s.Reset()
 	}
 	return nil
@@ -567,7 +563,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 	return nil
 }
 
-// headsOf are the heads of the zones that the keys belong to.
+// headsOf returns the heads of the zones that the keys belong to.
 func (s *Session) headsOf(keys []law.Key) []*Head {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -589,8 +585,8 @@ func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key)
 }
 
-// Reload makes a head stand at what was read of its zone at revision rev, unless it knows better: a read that took long
-// does not take back what a write has made since, be it a zone or its removal.
+// Reload moves a head to what was read of its zone at revision rev, unless the head is newer: a slow read does not
+// take back what a write has done since, to a zone or to its absence.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -712,7 +708,7 @@ func (mem *Memory) decodeArriving(kvs []*mvccpb.KeyValue) (*law.Arriving, error)
 	return out, nil
 }
 
-// decodeMembers sums members of a zone up: by their namespaces, of which those at top are counted apart, and all
+// decodeMembers sums up members of a zone: by namespace, where those exactly at top are also counted, and all
 // together.
 func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.TenantsBelow, *law.Roster, error) {
 	tenants, roster := &law.TenantsBelow{}, &law.Roster{}
@@ -753,12 +749,12 @@ func (mem *Memory) decodeMembers(top name.Rel, kvs []*mvccpb.KeyValue) (*law.Ten
 	return tenants, roster, nil
 }
 
-// Stands reports whether what is to be written is there already, by a fact that
-// the same transaction proves. Half the keys of a record's update are such.
+// Stands reports whether the value to be written is in the store already, by a fact that the same transaction proves.
+// That holds for half the keys of a record's update.
 func (s *Session) Stands(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
-		return false // names are remembered with the revision of their last write
+		return false // names are in memory with the revision of their last write
 	}
 	if s.proofIndex(x.Key) >= 0 && !s.Seen.Used(x.Key) {
 		return false
@@ -823,7 +819,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ZoneAt is the zone at a key as it is remembered, or read where it is not; nil: there is none.
+// ZoneAt returns the zone at a key from memory, or reads it; nil: there is none.
 func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -844,10 +840,10 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
-// ErrDamaged says that what is stored of a record does not decode, or is nothing the law can read.
+// ErrDamaged says that a stored record does not decode, or that the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
 
-// DecideFromMemory runs the law on what is remembered; an empty outcome: that is not enough.
+// DecideFromMemory runs the law on facts in memory. It returns an empty outcome where these do not suffice.
 func (s *Session) DecideFromMemory(ask law.RecordAsk) law.Outcome {
 	for {
 		out := law.DecideRecord(s.Seen, ask)
@@ -860,8 +856,7 @@ func (s *Session) DecideFromMemory(ask law.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold asks etcd whether the used facts stand, with the object at its present
-// revision. A write begun from an older one will be decided from the newer.
+// Hold asks etcd whether the facts of the decision stand, with the object at its present revision.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

@@ -101,8 +101,8 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns the works that are this server's to carry out, oldest first: its own, and at
-// its start all, but for those of which another says that it is at them.
+// listDue returns the works that this server is to carry out, oldest first: its own. At its start, and where all is
+// set, these are all works but those that another server says it carries out.
 func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
@@ -133,7 +133,7 @@ func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
 	return works
 }
 
-// takeUp carries a work out, if it is still due: it may have ended after the outbox was read.
+// takeUp carries a work out if it is still due: it may have ended after the outbox was read.
 func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	if ctx.Err() != nil {
 		return
@@ -190,7 +190,7 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 			return err
 		}
 		switch {
-		case paused: // what is behind is collected anew: a cascade that waits keeps no candidates
+		case paused: // candidates behind are collected anew: a cascade that waits keeps none
 		case w.more:
 			w.next()
 		default:
@@ -246,8 +246,8 @@ func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paus
 	return false, nil
 }
 
-// reportReleased hands each record that the work has released to ledger.Config.Released. After a crash the server that
-// carries the work out hands them over again.
+// reportReleased passes each record that the work has released to ledger.Config.Released. After a crash the server
+// that carries the work out passes them again.
 func (box *Outbox) reportReleased(ctx context.Context, s *standing) error {
 	if box.released == nil {
 		return nil
@@ -265,14 +265,14 @@ func (box *Outbox) reportReleased(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// read is what a cascade has read ahead.
+// read is the result of reading records ahead.
 type read struct {
 	kvs []*mvccpb.KeyValue
 	err error
 }
 
-// readAhead reads the records of candidates while those before them are decided. What
-// changes since is read again: each step compares its record.
+// readAhead reads the records of candidates while those before them are decided. A record that changes meanwhile is
+// read again, because each step compares its record.
 func (box *Outbox) readAhead(ctx context.Context, cs []candidate) chan read {
 	ahead := make(chan read, 1)
 	go func() {
@@ -282,8 +282,8 @@ func (box *Outbox) readAhead(ctx context.Context, cs []candidate) chan read {
 	return ahead
 }
 
-// reconsiderRecord decides a record anew, in a transaction of its own, and returns what
-// it wrote; nil for nothing.
+// reconsiderRecord decides a record anew, in a transaction of its own, and returns the record as written; nil:
+// nothing was written.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate) (*law.Plan, error) {
 	for {
 		o, mod, err := box.mem.ReadRecord(ctx, c.namespace, c.object)
@@ -356,8 +356,8 @@ func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate)
 	}
 }
 
-// reparentZones decides anew who the parent of each zone below a name is (S3.3–S3.5). A zone
-// that another below the name keeps is left out where it says how that one came there (S3.4).
+// reparentZones decides anew which zone is the parent of each zone below a name (S3.3–S3.5). A zone below another one
+// there is left out where its lineage leads through that one (S3.4).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan) error {
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	decided := map[string]bool{}
@@ -380,8 +380,8 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan
 			for len(above) > 0 && !above[len(above)-1].FQDN.Encloses(below.FQDN) {
 				above = above[:len(above)-1]
 			}
-			// It stays as it is where it came by the zone above, or where what changed of the scanned zone does not
-			// concern it.
+			// The zone stays as it is where it came by the zone above, or where the change of the scanned zone does
+			// not concern it.
 			kept := !scan.OfZone(&below.Holding)
 			if len(above) > 0 {
 				kept = below.CameBy(above[len(above)-1])
@@ -405,7 +405,7 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing, scan law.Scan
 	return nil
 }
 
-// reparentZone decides anew who the parent of a zone is, and what its holding says.
+// reparentZone decides anew which zone is the parent of a zone, and what its holding says.
 func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding) error {
 	for {
 		o, mod, err := box.mem.ReadZone(ctx, h.Namespace, h.Ref.Name)
@@ -435,8 +435,8 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding
 	}
 }
 
-// finishWork takes the work's mark from every zone it touched, one transaction each,
-// and consumes the outbox item with the last one (I4), or after the purge it owes.
+// finishWork takes the work's mark from every zone it touched, in one transaction each. It consumes the outbox item
+// with the last of these (I4), or after the purge that it owes.
 func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	purges := s.Work.Purge != ""
@@ -504,7 +504,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) error {
 	}
 }
 
-// sweepOverdue lets zones be delivered that their cascades held back too long (S7.2).
+// sweepOverdue has zones delivered that their cascades held back too long (S7.2).
 func (box *Outbox) sweepOverdue(ctx context.Context) {
 	now := box.mem.Now().Unix()
 	for k, h := range box.mem.Unsettled() {
@@ -522,8 +522,8 @@ func (box *Outbox) sweepOverdue(ctx context.Context) {
 	}
 }
 
-// behindOf is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's
-// own, which the door lets through for that alone.
+// behindOf returns what a write of status says of a secondary (S6.6): a serial in the place of the zone's own, which
+// the API lets through for that purpose alone.
 func behindOf(before, after *v1alpha1.Zone) *law.Behind {
 	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
 		return nil
@@ -535,7 +535,7 @@ func behindOf(before, after *v1alpha1.Zone) *law.Behind {
 	return b
 }
 
-// ZoneAsk makes the request to the law of a client's zone write.
+// ZoneAsk makes the request to the law for a client's write of a zone.
 func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after *v1alpha1.Zone) (law.ZoneAsk, error) {
 	ask := law.ZoneAsk{MayEstablish: mayEstablish, Now: box.mem.Now(), By: commit.User(ctx), WorkID: etcd.NewID()}
 	if before != nil {

@@ -23,9 +23,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PayNow counts what a write made a parent owe before the write is answered, so
-// that who changed a child's name servers sees the parent changed. What cannot
-// be paid now stays a pending cut, and the sweeper pays it (I4).
+// PayNow counts the cuts that a write left pending before the write is answered, so that a client that changed a
+// child's name servers sees the parent changed. A cut that cannot be counted now stays pending, and the sweep counts
+// it (I4).
 func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := box.payCut(ctx, d); err != nil {
@@ -34,13 +34,13 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// payCut counts one child's NS and glue in its parent and consumes the pending cut, in one
-// transaction of the parent. The pending cut's own revision guards what was read of the
-// child: whatever changes there later owes again.
+// payCut counts one child's NS and glue in its parent and consumes the pending cut, in one transaction of the parent.
+// The pending cut's own revision guards what was read of the child: any later change there leaves the cut pending
+// again.
 func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) error {
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Payers of one pending cut queue here before they count: who waited finds it paid,
-	// where all of them would count, and all but one in vain.
+	// Several callers may count one pending cut. They queue here before they read: a caller that waited finds the cut
+	// counted, where all of them would read and all but one fail.
 	unlock, err := box.com.Lock(ctx, cutKey)
 	if err != nil {
 		return err
@@ -62,8 +62,8 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) error {
 		if stand != nil {
 			ask.Work, ask.WorkBy = stand.Work.ID, stand.Work.By
 		}
-		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do
-		// not wait for that.
+		// This is before the parent's queue, because it reads each host of the child, and other writers of the parent
+		// do not wait for that.
 		parent, err := box.countCut(ctx, &ask)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) error {
 			continue
 		}
 		left := slices.DeleteFunc(slices.Clone(w.Plan.PendingCuts), d.Same)
-		box.PayNow(ctx, left) // of a parent that is no longer held, since the child has put something back
+		box.PayNow(ctx, left) // the child has put something back, and its former parent counts it no more
 		if len(left) == len(w.Plan.PendingCuts) {
 			return nil
 		}
@@ -122,8 +122,8 @@ func parentStands(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the standing cascade that brings records of the pending cut's parent to
-// its child, nil when there is none.
+// findGaining returns the standing cascade that brings records of the parent of a pending cut to its child, nil for
+// none.
 func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*standing, error) {
 	var id string
 	if h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN)); h != nil && h.UID == d.Child.UID {
@@ -147,9 +147,8 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*standing
 	return s, nil
 }
 
-// countCut looks up what the child of a pending cut has that its parent is to count, and returns the parent for which
-// it is, nil where that does not stand. The pending cut guards what is read of the child: whatever changes of it owes
-// again.
+// countCut looks up what the child of a pending cut has that its parent is to count. It returns that parent, nil
+// where it does not stand. The pending cut guards what is read of the child.
 func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
 	parent, err := box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
@@ -210,7 +209,7 @@ func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, er
 	return parent, failed
 }
 
-// setsAt are the RRsets that a zone's records make at one owner.
+// setsAt returns the RRsets that a zone's records make at one owner.
 func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
 	prefix := box.mem.Layout.Key(law.OwnerKey(zone, owner))
 	prefix = box.mem.Layout.Room("members") + prefix[len(box.mem.Layout.Room("owners")):] + "/"
@@ -264,7 +263,7 @@ func AddSet(sets []content.RRset, s content.RRset) []content.RRset {
 	return append(sets, s)
 }
 
-// sweepCuts pays what stayed owed: after a crash, or when its writer's time was up.
+// sweepCuts counts cuts that stayed pending: after a crash, or when the time of the writer was up.
 func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[string]int64 {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("debts"), clientv3.WithPrefix())
 	if err != nil {
@@ -273,7 +272,7 @@ func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[stri
 	now := map[string]int64{}
 	for _, kv := range r.Kvs {
 		if old != nil && old[string(kv.Key)] != kv.ModRevision {
-			now[string(kv.Key)] = kv.ModRevision // young: its writer is about to pay
+			now[string(kv.Key)] = kv.ModRevision // young: its writer is about to count it
 			continue
 		}
 		var d law.PendingCut

@@ -16,13 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A record that cannot be read stops no other one. A cascade leaves it out and notes it
-// in its item, takes its marks from the zones as if it had been decided, and the item
-// stays, with nothing but what was left out: a server that can read it again, or finds it
-// gone, brings the item to its end.
+// A record that cannot be read does not stop a cascade. The cascade leaves it out and notes it in its item, and takes
+// its marks from the zones as if the record had been decided. The item stays with what was left out alone. A server
+// that can read the record again, or finds it gone, ends the item.
 
-// MaxDamaged bounds what an item notes. With more of them it is the store that is
-// damaged, or the wrong encryption configuration, and the cascade waits for its repair.
+// MaxDamaged bounds the records that an item notes. With more of them the store is damaged, or the encryption
+// configuration is wrong, and the cascade waits for a repair.
 const MaxDamaged = 100
 
 // leaveOut notes a record that cannot be read, for the reason cause.
@@ -38,14 +37,14 @@ func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) er
 	return nil
 }
 
-// remainder is the item of a work that has left records out and is otherwise through.
+// remainder returns the item of a work that has left records out and is otherwise through.
 func (s *standing) remainder() law.Work {
 	w := s.Work
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
 }
 
-// collectNamed finds the records that a work names: what it has left out and can be read again, and what is refused
-// now.
+// collectNamed finds the records that a work names: those that it left out and that can be read again, and those that
+// are refused now.
 func (box *Outbox) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
 	for i, record := range slices.Concat(s.Work.Damaged, s.Work.Refused) {
 		turn := max(0, i+1-len(s.Work.Damaged))

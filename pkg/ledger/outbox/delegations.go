@@ -52,7 +52,7 @@ func (box *Outbox) DelegationTx(ask law.DelegationAsk, before, after *v1alpha1.D
 	return tx, placed
 }
 
-// DelegationAsk makes the request to the law of a write.
+// DelegationAsk makes the request to the law for a write of a Delegation.
 func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (law.DelegationAsk, error) {
 	ask := law.DelegationAsk{Now: box.mem.Now()}
 	if before != nil {
@@ -80,9 +80,9 @@ func (box *Outbox) DelegationAsk(before, after *v1alpha1.Delegation) (law.Delega
 	return ask, nil
 }
 
-// takeIn decides the Delegations anew that a work is about: those of the zone that goes, those that wait for a zone,
-// and those for which others left no room in it, where one of these has changed. It comes before anything else of the
-// work is collected, so that what waits is decided by their rules.
+// takeIn decides anew the Delegations of a work: those of a zone that goes, those that wait for a zone, and those for
+// which others left no room in it, where one of these has changed. It comes before the candidates of the work are
+// collected, so that these are decided by the new rules.
 func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -112,7 +112,7 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 		}); err != nil {
 			return err
 		}
-		// The work of a zone that is made decides all that waits for it after this; that of a Delegation what its own
+		// The work of a new zone decides all that waits for it after this, and the work of a Delegation what its own
 		// namespaces have.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), takenAtOnce) {
@@ -131,8 +131,8 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// reconsiderDelegation decides a Delegation anew, in a transaction of its own. covered: what its rules may concern is
-// decided after this.
+// reconsiderDelegation decides a Delegation anew, in a transaction of its own. covered says that what its rules may
+// concern is decided after this.
 func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	key := box.mem.Layout.Delegation(namespace, name)
 	for {
@@ -160,8 +160,8 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 	}
 }
 
-// scanNamespaces finds the records that a zone has of some namespaces, and what waits there for it: it reads what is
-// in these namespaces, not what others have in the zone.
+// scanNamespaces finds the records that some namespaces have in a zone, and what of them waits there for it. It reads
+// what is in these namespaces, not what others have in the zone.
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
@@ -205,6 +205,6 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 	return nil
 }
 
-// takenAtOnce is how many Delegations a cascade decides side by side: of a zone that goes they wait for nothing of
+// takenAtOnce bounds the Delegations that a cascade decides side by side. Those of a zone that goes do not depend on
 // each other.
 const takenAtOnce = 8

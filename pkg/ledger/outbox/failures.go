@@ -16,7 +16,7 @@ const (
 	longestWait = 10 * time.Second
 )
 
-// failures are the works that failed at this server since they last went through.
+// failures counts, for each work, the failures at this server since the work last went through.
 type failures struct {
 	mu sync.Mutex
 	of map[string]failure
@@ -45,7 +45,7 @@ func (f *failures) isResting(id string) bool {
 	return time.Now().Before(f.of[id].until)
 }
 
-// keepOnly forgets works that are not in the outbox any longer.
+// keepOnly drops works that are not in the outbox any longer.
 func (f *failures) keepOnly(known map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

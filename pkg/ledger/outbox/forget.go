@@ -15,14 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// deletedKept is for how many seconds longer than decisions look at them the marks of deleted RRsets stay: a server
-// whose clock is behind by less still finds what it counts (S7.5).
+// deletedKept is the number of seconds for which marks of deleted RRsets stay after the last decision that looks at
+// them: a server whose clock is behind by less still finds what it counts (S7.5).
 const deletedKept = 3600
 
-// sweepDeleted takes the marks of deleted RRsets away that no decision looks at any more: of a zone whose contents
-// all count no longer, and those that are not behind the oldest one that counts. A decision that comes upon such a
-// mark passes over it, so they go without their zone's object; each goes as it was read, while the zone's deletions
-// are as they were read.
+// sweepDeleted removes the marks of deleted RRsets that no decision looks at any more: of a zone whose bases all
+// count no longer, and marks that are not behind the oldest base that counts. A decision that reads such a mark
+// ignores it, so they are removed without a write of the zone's object. Each is removed as it was read, while the
+// zone's deletions are as they were read.
 func (box *Outbox) sweepDeleted(ctx context.Context) error {
 	standing := map[string]*law.Holding{}
 	for _, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
@@ -65,8 +65,8 @@ func (box *Outbox) sweepDeleted(ctx context.Context) error {
 	})
 }
 
-// SweepCondensed takes away what is condensed of zones that have settled since, or are gone, and parts that no key
-// names. What is made meanwhile has another revision.
+// SweepCondensed removes what is condensed of zones that have settled since, or are gone, and parts that no key
+// names. What is condensed meanwhile has another revision.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	type stored struct {
 		key string
@@ -119,8 +119,8 @@ func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	return nil
 }
 
-// zonesInStore are the zones that stand, by uid, and those whose keys work is to purge, as the store has them: the
-// index may not know of the newest.
+// zonesInStore returns the zones that stand, by uid, and those whose keys a work is to purge. It reads the store,
+// since the index may lack the newest.
 func (box *Outbox) zonesInStore(ctx context.Context) (standing map[string]law.Ref, purged map[string]bool, err error) {
 	standing, purged = map[string]law.Ref{}, map[string]bool{}
 	var rev int64

@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	// maxLanes is how many namespaces' cascades run side by side on one server.
+	// maxLanes bounds the namespaces whose cascades run side by side on one server.
 	maxLanes = 8
-	// laneSlice is for how long a namespace's cascades run while another's wait for a place.
+	// laneSlice is the time for which a namespace's cascades run while others wait for a place.
 	laneSlice = 5 * time.Second
 )
 
-// lanes are the namespaces whose works are being carried out. Those of one follow each
-// other. At most most of them run at a time; the others wait in the order in which they
-// came, and one that has run for a slice gives its place up to them and waits behind
-// them: nobody's cascades wait for the end of another's, however many records that one
-// has set moving.
+// lanes has one lane for each namespace whose works are being carried out. Works of one namespace follow each other.
+// At most most lanes run at a time, and the others wait in the order in which they came. A lane that has run for a
+// slice gives its place up to them and waits behind them. So no namespace's cascades wait for the end of another's,
+// however many records that one has set moving.
 type lanes struct {
 	sync.WaitGroup
 	most  int
@@ -34,17 +33,17 @@ type lanes struct {
 	busy map[string]bool
 	wide int             // places that are taken
 	wait []chan struct{} // each closed when it has a place
-	// missed says that a work was due whose lane was busy.
+	// missed says that a work was due while its lane was busy.
 	missed bool
 }
 
-// place is what a lane has while it runs.
+// place is held by a lane while it runs.
 type place struct {
 	since time.Time
 	lost  bool // given up, and not had back before the end
 }
 
-// laneOf is where a work has its place. A move is one record, and waits for no cascade.
+// laneOf returns the name of a work's lane. A move is one record, and waits for no cascade.
 func laneOf(w *law.Work) string {
 	if w.Move != nil {
 		return w.By + moves
@@ -55,7 +54,7 @@ func laneOf(w *law.Work) string {
 // moves ends the name of a lane of moves; no namespace ends so.
 const moves = "/moves"
 
-// takeLane reports whether the lane was free; it is the caller's then, until leaveLane.
+// takeLane takes a lane until leaveLane, and reports whether it was free.
 func (p *lanes) takeLane(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +76,7 @@ func (p *lanes) leaveLane(name string) bool {
 	return missed
 }
 
-// awaitPlace waits for a place; nil for moves, which need none. false: ctx ended.
+// awaitPlace waits for a place. It returns nil for moves, which need none, and false where ctx ended.
 func (p *lanes) awaitPlace(ctx context.Context, name string) (*place, bool) {
 	if strings.HasSuffix(name, moves) {
 		return nil, true
@@ -118,7 +117,7 @@ func (p *lanes) leaveQueue(turn chan struct{}) (has bool) {
 	return i < 0
 }
 
-// givePlaceUp gives a place up.
+// givePlaceUp gives a place to the next lane that waits.
 func (p *lanes) givePlaceUp(at *place) {
 	if at == nil || at.lost {
 		return
@@ -133,7 +132,7 @@ func (p *lanes) givePlaceUp(at *place) {
 	p.wait = slices.Delete(p.wait, 0, 1)
 }
 
-// isOverdue reports whether a lane has had its slice and another waits.
+// isOverdue reports whether a lane has had its slice while another waits.
 func (p *lanes) isOverdue(at *place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,16 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A cascade releases what is being deleted like anything else, and takes none of it
-// in (S2.8). An object with a deletionTimestamp never comes back. A namespace may:
-// somebody finalizes it while records are left and makes it again. So a cascade that
-// comes by something in a namespace that terminates says so in the outbox before it
-// ends, in one item for each namespace. The item stands while the namespace
-// terminates, marks no zone and holds none back; then all that is still in the
-// namespace is decided anew, by the rules in force.
+// A cascade releases objects that are being deleted like any others, and takes none of them in (S2.8). An object with
+// a deletionTimestamp never comes back. A namespace may come back: a client finalizes it while records are left, and
+// makes it again. So a cascade that comes to an object in a namespace that terminates notes that in the outbox before
+// it ends, in one item for each namespace. The item stands while the namespace terminates, marks no zone and holds
+// none back. Then all that is still in the namespace is decided anew, by the rules in force.
 
-// leavesAlone reports whether a cascade takes the object in nowhere, and sees to it that
-// this is not the last word about one whose namespace terminates.
+// leavesAlone reports whether a cascade takes the object into no zone because it is being deleted, or its namespace
+// terminates. In the latter case it notes that the namespace is decided anew later.
 func (box *Outbox) leavesAlone(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return true, nil
@@ -48,7 +46,7 @@ func (box *Outbox) leavesAlone(ctx context.Context, s *standing, o metav1.Object
 	return true, nil
 }
 
-// LeftID is the id of the outbox item about what was left alone in a namespace.
+// LeftID is the id of the outbox item about what cascades left alone in a namespace.
 func LeftID(namespace string) string { return "left-" + namespace }
 
 // noteLeft writes the item of a namespace, or counts one more cascade in it.

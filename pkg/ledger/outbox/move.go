@@ -19,14 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// answerIn is what is kept of a request's time for its answer when a move takes
-// all of it: at most a quarter of what is left.
+// answerIn is the part of a request's time that is kept for its answer when a move takes all of it: at most a quarter
+// of what is left.
 const answerIn = 2 * time.Second
 
-// ArriveNow carries out the second half of a move before the write that began it
-// is answered. When the time ends, or etcd does not answer, the record stands in
-// no zone and says so, its place is kept, and the outbox finishes it (S2.6). The
-// write itself has succeeded with out and placed, and what is returned is no less.
+// ArriveNow carries out the second half of a move before the write that began it is answered. Where the time ends, or
+// etcd does not answer, the record is in no zone and says so, its place is kept, and the outbox finishes the move
+// (S2.6). The write itself has succeeded with out and placed, so these are returned then.
 func (box *Outbox) ArriveNow(ctx context.Context, move *law.Work, out commit.Outcome, placed *v1alpha1.Record) (commit.Outcome, *v1alpha1.Record) {
 	box.mem.Fault("moved-out")
 	arrival := ctx
@@ -58,9 +57,8 @@ func (box *Outbox) ArriveNow(ctx context.Context, move *law.Work, out commit.Out
 	return out, placed
 }
 
-// carryOutMove takes a moving record into its zone and consumes the item, in one
-// transaction. What has another place by now, or is gone, gives up the place that
-// was reserved. commit.ErrThrough: the item is gone.
+// carryOutMove takes a moving record into its zone and consumes the item, in one transaction. A record that has
+// another place by now, or is gone, gives up the reserved place. commit.ErrThrough: the item is gone.
 func (box *Outbox) carryOutMove(ctx context.Context, s *standing) error {
 	m := s.Work.Move
 	item := box.mem.Layout.Outbox(s.Work.ID)

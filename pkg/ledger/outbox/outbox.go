@@ -37,8 +37,8 @@ type Outbox struct {
 	failed                   failures
 }
 
-// New is an outbox over the rooms below. terminating says of a namespace whether it is being deleted, released is
-// told of each Record that a migration let go; both may be nil.
+// New returns an Outbox over these packages. terminating says whether a namespace is being deleted, and released is
+// told of each Record that a migration released; both may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
 		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
@@ -52,13 +52,13 @@ type standing struct {
 	damaged []law.Ref
 	// place is that of its lane; nil: it needs none.
 	place *place
-	// since is the revision at which the work was owed, beaten when this server last
-	// said in the item that it carries it out.
+	// since is the revision at which the work was owed, and beaten the time at which this server last said in the
+	// item that it carries the work out.
 	since  int64
 	beaten time.Time
 }
 
-// itemOf is the item that writes name; nil where they are no cascade's.
+// itemOf returns the item that writes name; nil where the work is no cascade.
 func (s *standing) itemOf() *commit.Item {
 	if s == nil {
 		return nil
@@ -66,7 +66,7 @@ func (s *standing) itemOf() *commit.Item {
 	return &s.Item
 }
 
-// rewriteItem puts another text of the item in place of the one that was read last.
+// rewriteItem replaces the item as it was last read.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -80,9 +80,9 @@ func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) 
 	return nil
 }
 
-// renewLease says in the item, once a second, that this server carries the work out. Two
-// may begin (after a start, or when one stood still): the first to say so goes on, and
-// the other looks on. Nothing rests on it but their time: each step is guarded.
+// renewLease says in the item, once a second, that this server carries the work out. Two servers may begin, after a
+// start or when one stood still: the first to say so goes on, and the other looks on. Only time rests on it, since
+// each step is guarded.
 func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	if s.beaten.IsZero() {
 		s.beaten = time.Now()
@@ -96,14 +96,14 @@ func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	return s.rewriteItem(ctx, box, next)
 }
 
-// MigrationID is how the ids of works begin that a migration owes.
+// MigrationID is the prefix of the ids of works that a migration owes.
 const MigrationID = "migration-"
 
 // Intervals of the background.
 const (
 	sweepEvery = 500 * time.Millisecond
-	// foreignAfter is how long another server's cascade is left to that server when it
-	// says nothing of it; beatEvery how often it does.
+	// foreignAfter is the time for which another server's cascade is left to that server when it says nothing.
+	// beatEvery is the time between two signs of life.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
@@ -114,12 +114,11 @@ type foreignWork struct {
 	at  time.Time
 }
 
-// maxRest bounds what a cascade waits for after one go, however long that took.
+// maxRest bounds the rest of a cascade after one go, however long that took.
 const maxRest = 20 * time.Millisecond
 
-// yieldToClients leaves server and etcd to clients that write meanwhile, in whichever zone: a
-// cascade that always has writes under way makes each of theirs wait for some. Of
-// several cascades each rests the longer.
+// yieldToClients rests, so that clients that write meanwhile, in whichever zone, have server and etcd: a cascade that
+// always has writes under way makes each of theirs wait. Each of several cascades rests the longer.
 func yieldToClients(ctx context.Context, d time.Duration, cascades int) {
 	timer := time.NewTimer(min(d, maxRest) * time.Duration(max(1, cascades)))
 	defer timer.Stop()
@@ -129,7 +128,7 @@ func yieldToClients(ctx context.Context, d time.Duration, cascades int) {
 	}
 }
 
-// writeZone commits a decision about a zone object that no client asked for.
+// writeZone commits a decision about a zone object that no client requested.
 func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
 	w := box.com.WriteOf("zones", o, mod)
 	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.itemOf(), ask
@@ -155,8 +154,8 @@ func (c candidate) ref() law.Ref {
 	return law.Ref{Namespace: c.namespace, Name: c.object, UID: c.uid}
 }
 
-// giveWay lets another lane run where this one's slice is over, and waits for its next
-// turn. It says meanwhile that the cascade is this server's.
+// giveWay gives this lane's place to another one, when its slice is over, and waits for its next turn. Meanwhile it
+// renews the lease of the work.
 func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
 	if !box.lanes.isOverdue(s.place) {
 		return nil
@@ -168,7 +167,7 @@ func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
 	var err error
 	for {
 		select {
-		case <-turn: // also after an error: the lane has its place back, and gives it up once
+		case <-turn: // also after an error: the lane has its place back, and gives it up later
 			s.place.since = time.Now()
 			return err
 		case <-beats.C:
@@ -182,12 +181,11 @@ func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
 	}
 }
 
-// left is what a work may not have taken in. The zero value is ready.
+// left has the namespaces in which the work may not take anything in. The zero value is ready.
 type left struct {
 	mu   sync.Mutex
 	said map[string]bool // namespaces
-	// times is what the item's Times were when the work began: with more of them at its
-	// end it has to begin again.
+	// times is the Times of the item when the work began. Where it is higher at the end, the work begins again.
 	times int
 }
 
@@ -196,8 +194,8 @@ func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }
 
-// markID is the id that the steps of a work leave at the zones that they change; "": those stay settled
-// (law.Work.Unmarked).
+// markID is the id of the mark that the steps of a work leave at the zones that they change; "" where the zones stay
+// settled (law.Work.Unmarked).
 func (s *standing) markID() string {
 	if s.Work.Unmarked {
 		return ""

@@ -14,9 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// purgeKeys deletes the internal keys of a removed zone, page by page, and rests between
-// them. No zone is marked by the work any longer, so no decision reads these keys. A
-// purge that was interrupted goes on with what is left.
+// purgeKeys deletes the internal keys of a removed zone, page by page, and rests between the pages. The work marks no
+// zone any longer, so no decision reads these keys. A purge that was interrupted goes on with what is left.
 func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	if len(s.Work.Scans) > 0 { // the server that goes on has nothing to decide anew
 		next := s.Work

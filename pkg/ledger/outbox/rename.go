@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// renameFollowers renames the zones that follow the one that was renamed, parents
-// first, each in a transaction of its own (S6.8, I1). The first commit has marked
-// them with their names, so every server that goes on knows which of them are left.
+// renameFollowers renames the zones that follow a renamed zone, parents first, each in a transaction of its own
+// (S6.8, I1). The first commit has marked them with their names, so a server that goes on finds which of them are
+// left.
 func (box *Outbox) renameFollowers(ctx context.Context, s *standing) error {
 	for _, place := range append([]law.Place(nil), s.Work.Zones[1:]...) {
 		if err := box.renameFollower(ctx, s, place); err != nil {

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// SerialsEvery is how often a server goes through the last serials of names without a zone.
+	// SerialsEvery is the time between two sweeps of the last serials of names without a zone.
 	SerialsEvery = time.Hour
-	// KeepsFor is after how long a server writes down that it kept a last serial: one that
-	// runs a day counts most of it, and a memory of sixty days is written 240 times.
+	// KeepsFor is the time after which a server writes down that it kept a last serial: a server that runs for a day
+	// counts most of it, and a serial that is kept for sixty days is written 240 times.
 	KeepsFor = 6 * time.Hour
-	// MaxLeftBy is how many names of one namespace's zones are remembered. A name costs it
-	// two writes and the store some 300 octets, which is 3 MiB for each namespace; beyond
-	// that those go first that have the least left.
+	// MaxLeftBy bounds the names that are remembered of one namespace's zones. A name costs the namespace two writes
+	// and the store some 300 octets, which is 3 MiB for each namespace. Beyond that, the names with the least time
+	// left go first.
 	MaxLeftBy = 10000
 	// sweptAtOnce are written in one transaction.
 	sweptAtOnce = 100
@@ -44,12 +44,11 @@ type forgettable struct {
 	left int64
 }
 
-// sweepSerials forgets serials that no secondary can remember (S6.5). What is counted is
-// the time that servers ran, which no clock moves: one that is ahead by a year for a
-// minute would forget all of them, and a zone made again after it is right would begin
-// behind what its secondaries have. The first server that kept a serial for KeepsFor takes
-// that off what is left, and the others begin anew at its revision: together they never
-// count more than went by, and less where servers end sooner.
+// sweepSerials removes serials that no secondary can remember (S6.5). It counts the time that servers ran, which no
+// clock moves: with clocks, one that is ahead by a year for a minute would remove all of them, and a zone that is
+// made again later would begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts
+// that from the time left, and the others begin anew at its revision. Together they never count more than passed, and
+// less where servers end sooner.
 func (box *Outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {
 	known, by := map[string]kept{}, map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -102,8 +101,8 @@ func (box *Outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[s
 	return known
 }
 
-// Keep takes what a server has kept a last serial off what is left of it; nil: it may go.
-// due says that it is time to write that down.
+// Keep subtracts the time that a server has kept a last serial; nil: the serial may go. due says that the result is
+// to be written.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	if last.Left == 0 || last.Left > serial.KeptSeconds { // older versions kept it longer, or by clocks
 		last.Left = serial.KeptSeconds

@@ -21,16 +21,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records one after the other, each on what the last one left, and hands many at once to the zone's
-// queue, where they go in as the writes of its clients do (package commit), in order.
+// A cascade decides records one after the other, each on what the last one left. It submits many at once to the
+// zone's queue, in order, where they are committed like the writes of clients (package commit).
 //
-// Order is S2.7's. What leaves one zone for another does so before the records that
-// wait with it are decided, then all of these come in in order: so which comes first
-// to a name does not hang on where it comes from.
+// The order is that of S2.7. Records that leave one zone for another do so before the records that wait with them are
+// decided, and then all of these come in, in order. So the order in which they take a name does not depend on where
+// they come from.
 
 const (
-	// maxSteps is how many records are read at once, and decided in one go at most:
-	// about as many as one transaction takes.
+	// maxSteps bounds the records that are read and decided in one go: about as many as one transaction takes.
 	maxSteps = 16
 )
 
@@ -38,11 +37,12 @@ const (
 type step struct {
 	candidate
 	w *commit.Write
-	// zone is the key of the one it probably changes, "" for none. stands: that is the
-	// zone it is in.
+	// zone is the key of the zone that the step probably changes, "" for none. stands says that the record is in that
+	// zone.
 	zone   string
 	stands bool
-	// done: decided. moves: it is between two zones, and another step takes it in (I1).
+	// done says that the step is decided, and moves that the record is between two zones, and another step takes it
+	// in (I1).
 	done, moves bool
 }
 
@@ -59,8 +59,8 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	if ask.Before, ask.Waits, err = objects.Adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
-	// Whether it held its name stands in a key of the zone that it leaves, or where it
-	// waits. Neither says another thing while the record stays as it was read.
+	// A key of the zone that the record leaves, or of the place where it waits, says whether it held its name.
+	// Neither changes while the record stays as it was read.
 	ask.Stood = ask.Before != nil || objects.Moving(o)
 	ask.Held = ask.Stood && c.left == law.AdmittedPlain
 	w := box.com.WriteOf("records", o, mod)
@@ -90,13 +90,12 @@ func (st *step) noteResult(p *law.Plan) {
 	}
 }
 
-// leavesFor reports whether the plan lets the record go for another zone to take it in (I1).
+// leavesFor reports whether the plan releases the record for another zone to take it in (I1).
 func leavesFor(p *law.Plan) bool {
 	return p != nil && p.Record != nil && p.Record.Reason == law.ReasonMoving
 }
 
-// decideCandidates decides candidates anew, at most maxSteps, in order. kvs is what was read
-// of their records.
+// decideCandidates decides at most maxSteps candidates anew, in order. kvs are their records as read.
 func (box *Outbox) decideCandidates(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -131,7 +130,7 @@ func (box *Outbox) decideCandidates(ctx context.Context, s *standing, cs []candi
 	return nil
 }
 
-// byZone yields steps by the zone they change, in the order of the first of each.
+// byZone yields steps by the zone that they change, in the order of the first of each.
 func byZone(steps []*step) func(yield func(string, []*step) bool) {
 	return func(yield func(string, []*step) bool) {
 		var zones []string
@@ -222,8 +221,8 @@ func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 	return steps, nil
 }
 
-// inOrder carries out steps that probably change one zone; inside: it is the one that
-// their records are in, and what leaves it for another is not taken in there yet.
+// inOrder carries out steps that probably change one zone. inside says that it is the zone that their records are in:
+// what leaves it for another zone is not taken in there yet.
 func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
 	for {
 		answers := box.com.SubmitInOrder(ctx, zone, writesOf(steps))
@@ -273,8 +272,8 @@ func writesOf(steps []*step) []*commit.Write {
 	return writes
 }
 
-// readAgain gives steps what stands of their records now, and returns those that are
-// left: what is gone is done, and who has left the zone comes with those who wait.
+// readAgain reads the records of steps again, and returns the steps that are left: those of records that are gone are
+// done, and those of records that left the zone are decided with the ones that wait.
 func (box *Outbox) readAgain(ctx context.Context, s *standing, inside bool, steps []*step) ([]*step, error) {
 	var cs []candidate
 	for _, st := range steps {

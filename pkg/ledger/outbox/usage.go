@@ -19,18 +19,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation says how many Records its namespaces have in its zone (S4.8). What a write of a Record changes of that
-// is in its key of counts/ at once; the Delegations say so when they are swept, so that a record's write costs no
-// other object, and a Delegation is written once in UsageEvery at most, whatever its namespaces write.
+// The status of a Delegation has the number of Records that its namespaces have in its zone (S4.8). A write of a
+// Record changes a key of counts/ at once. A sweep writes the Delegations, so that a record's write costs no other
+// object, and a Delegation is written once in UsageEvery at most, whatever its namespaces write.
 
 const (
 	// UsageEvery is how often Delegations are swept.
 	UsageEvery = 10 * time.Second
-	// usageAtOnce is how many counts one sweep looks at; the others wait for the next.
+	// usageAtOnce bounds the counts of one sweep; the others wait for the next.
 	usageAtOnce = 500
 )
 
-// noteAll has the records of all zones counted: no server may have counted what was written before this one started.
+// noteAll notes the counts of all zones: no server may have noted what was written before this one started.
 func (box *Outbox) noteAll() {
 	for _, h := range box.mem.Holdings(hasDelegations) {
 		box.com.Usage.Add(law.CountKey(h.UID, ""))
@@ -40,7 +40,7 @@ func (box *Outbox) noteAll() {
 // hasDelegations reports whether Delegations are in force in the zone.
 func hasDelegations(h *law.Holding) bool { return h.Delegations > 0 }
 
-// followUsage sweeps until ctx ends: beside the outbox, which is not to wait for it.
+// followUsage sweeps until ctx ends. It runs beside the outbox, which is not to wait for it.
 func (box *Outbox) followUsage(ctx context.Context) {
 	tick := time.NewTicker(box.usageEvery)
 	defer tick.Stop()
@@ -89,8 +89,8 @@ func (box *Outbox) sweepUsage(ctx context.Context) {
 	}
 }
 
-// delegationsOf are the names of the Delegations that give the namespace of a count its rules in a zone; of the whole
-// zone without one.
+// delegationsOf returns the names of the Delegations that give the namespace of a count its rules in a zone; those of
+// the whole zone for a count without a namespace.
 func (box *Outbox) delegationsOf(ctx context.Context, k law.Key) (names []string, err error) {
 	read := func(key string, data []byte) error {
 		var rules law.NamespaceRules

@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// maxWindow is how many candidates of a cascade are in memory: some five megabytes.
-// With more of them what the work scans is read once for each so many.
+// maxWindow bounds the candidates of a cascade in memory: some five megabytes. With more of them the scans of the
+// work are read once for each window.
 const maxWindow = 1 << 14
 
-// window is the next part of what a work decides anew, in order: zones first, since they take records; then the gaining
-// zone's own namespace; what held its base name in the zone that it leaves, so that no record that waited takes a
-// name that is served; all others; and what comes from another zone and held none there. Of each, age decides, then
-// uid (S2.7).
+// window is the next part of what a work decides anew, in order: zones first, since they take records; then records
+// of the gaining zone's own namespace; then records that held their base name in the zone that they leave, so that no
+// record that waited takes a name that is served; then all others; and last records that come from another zone and
+// held no name there. Within each, age decides, then uid (S2.7).
 type window struct {
 	own   string
 	after *candidate
@@ -59,7 +59,7 @@ func (w *window) compareCandidates(x, y candidate) int {
 	return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
 }
 
-// addCandidate takes a candidate in where it may be of this part.
+// addCandidate adds a candidate where it may be of this part.
 func (w *window) addCandidate(c candidate) {
 	if w.after != nil && w.compareCandidates(c, *w.after) <= 0 {
 		return
@@ -75,7 +75,7 @@ func (w *window) addCandidate(c candidate) {
 	}
 }
 
-// cutToSize keeps what comes first, each candidate once.
+// cutToSize keeps the first candidates, each once.
 func (w *window) cutToSize() []candidate {
 	slices.SortFunc(w.found, w.compareCandidates)
 	kept := w.found[:0]
@@ -153,8 +153,8 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 		for _, kv := range r.Kvs {
 			c := candidate{letter: layout.WaitingRecord}
 			if scan.Kind == law.ScanMembers {
-				// What has come in since the work was owed was decided since, and holds at that
-				// revision (I5): a client that goes on writing does not keep the work from its end.
+				// What came in since the work was owed was decided then, and holds at that revision (I5). So a client
+				// that goes on writing does not keep the work from its end.
 				if s.since > 0 && kv.ModRevision > s.since {
 					continue
 				}

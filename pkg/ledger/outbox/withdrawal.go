@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// countsFor is the longest that a server counts a withdrawal before it writes down how
-	// long: a server that ends loses no more. Of a short period it is an eighth.
+	// countsFor is the longest time that a server counts of a withdrawal before it writes it down: a server that ends
+	// loses no more. For a short period it is an eighth of that.
 	countsFor = time.Hour
 	// minCount bounds what short periods write.
 	minCount = 10 * time.Second
-	// maxCounted is how many withdrawals one sweep writes; the next ones have their turn after.
+	// maxCounted bounds the withdrawals that one sweep writes; the others have their turn in the next.
 	maxCounted = 100
 )
 
@@ -30,11 +30,10 @@ type counted struct {
 	at time.Time
 }
 
-// sweepWithdrawals counts for zones whose rule went how long servers ran since, and ends
-// those whose time is over (S3.4). As with last serials no clock moves it: each server
-// counts from when it met what another wrote down last, and the first to be due writes.
-// The key is the zone and what was written down, not the revision of the holding, which
-// the zone's own tenant can move.
+// sweepWithdrawals counts how long servers ran since the rule of a zone went, and ends the zones whose time is over
+// (S3.4). As with last serials no clock moves it: each server counts from when it met what another wrote down last,
+// and the first one that is due writes. The key is the zone and what was written down, not the revision of the
+// holding, which the zone's own tenant can move.
 func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
 	known, written := map[string]counted{}, 0
 	graces := map[string]int64{}
@@ -63,13 +62,13 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted
 	return known
 }
 
-// listWithdrawn lists the zones whose rule went, as far as this server has heard.
+// listWithdrawn lists the zones whose rule went, as far as the memory of this server goes.
 func (box *Outbox) listWithdrawn() map[law.Key]*law.Holding {
 	return box.mem.Holdings(func(h *law.Holding) bool { return h.Withdrawn != nil })
 }
 
-// graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
-// that cannot be read, the one by which status.endsAt was told.
+// graceOf returns the period in force, in seconds, of the zone that withdrew the rule; where that cannot be read, the
+// period by which status.endsAt was written.
 func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
 	h := box.findAbove(k, w.By)
 	if h == nil {
@@ -86,7 +85,7 @@ func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) in
 	return spec.Grace
 }
 
-// findAbove returns the zone with that uid where it stands above a name, as far as this server has heard.
+// findAbove returns the holding of the zone with that uid above a name, as far as the memory of this server goes.
 func (box *Outbox) findAbove(k law.Key, uid string) *law.Holding {
 	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
 		if h := box.mem.HoldingOf(law.HoldingKey(k.View, up)); h != nil && h.UID == uid {
