@@ -136,7 +136,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.serial), true)
 	}
 	s.roster.Store(after)
-	s.changes.class(c)
+	s.changes.note(classUID{class: c}, false)
 	return nil
 }
 
@@ -162,7 +162,7 @@ func (c *Class) Close() {
 	c.access, c.notify, c.catalog = nil, nil, nil
 	clear(c.members)
 	clear(c.byName)
-	s.changes.class(c)
+	s.changes.note(classUID{class: c}, false)
 }
 
 // Set says which members the class has now. Peers see those that came and do not see those that went at once; the
@@ -178,29 +178,29 @@ func (c *Class) Set(to Membership) {
 	for uid, zone := range c.members {
 		if members[uid] != zone {
 			c.catalog.removeMember(uid, zone)
-			c.all.changes.zone(uid)
+			c.all.changes.note(classUID{uid: uid}, false)
 		}
 	}
 	for uid, zone := range members {
 		if c.members[uid] != zone {
 			c.catalog.addMember(uid, zone)
-			c.all.changes.zone(uid)
+			c.all.changes.note(classUID{uid: uid}, false)
 		}
 	}
 	for uid := range c.paused {
 		if !to.Paused[uid] {
-			c.all.changes.zone(uid) // its secondaries have missed what came meanwhile
+			c.all.changes.note(classUID{uid: uid}, false) // its secondaries have missed what came meanwhile
 		}
 	}
 	c.members, c.byName, c.paused, c.serial = members, byName, maps.Clone(to.Paused), to.Serial
 	if c.catalog != nil {
 		c.catalog.wanted = to.Serial
 	}
-	c.all.changes.catalog()
+	wake(c.all.changes.catalogs)
 }
 
 // Announce tells the class's targets of a zone's serial again.
-func (c *Class) Announce(uid string) { c.all.changes.again(c, uid) }
+func (c *Class) Announce(uid string) { c.all.changes.note(classUID{c, uid}, true) }
 
 // findZone is the zone of that name that the class's peers may know of.
 func (c *Class) findZone(fqdn name.Name) (*zoneview.Snapshot, bool) {

@@ -143,54 +143,44 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 // changes are those of classes and not of zones, of which the loops have not taken notice.
 type changes struct {
-	mu       sync.Mutex
-	uids     map[string]bool
-	classes  map[*Class]bool
-	repeat   map[classUID]bool
+	mu sync.Mutex
+	// noted are the zones to look at; true: in each class its targets are told again. Without a class it is every one,
+	// without a uid every zone of the class.
+	noted    map[classUID]bool
 	wake     chan struct{}
-	catalogs chan struct{}
+	catalogs chan struct{} // a catalog has something to publish
 }
 
-func newChanges() *changes {
-	return &changes{
-		uids: map[string]bool{}, classes: map[*Class]bool{}, repeat: map[classUID]bool{},
-		wake: make(chan struct{}, 1), catalogs: make(chan struct{}, 1),
-	}
-}
-
-func (s *changes) noteChange(note func()) {
-	s.mu.Lock()
-	note()
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (s *changes) zone(uid string) { s.noteChange(func() { s.uids[uid] = true }) }
-func (s *changes) class(c *Class)  { s.noteChange(func() { s.classes[c] = true }) }
-func (s *changes) again(c *Class, uid string) {
-	s.noteChange(func() { s.repeat[classUID{c, uid}] = true })
-}
-
-func (s *changes) catalog() {
-	select {
-	case s.catalogs <- struct{}{}:
-	default:
-	}
-}
-
-// takeChanges returns what was noted and forgets it.
-func (s *changes) takeChanges() (uids map[string]bool, classes map[*Class]bool, repeat map[classUID]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	uids, classes, repeat = s.uids, s.classes, s.repeat
-	s.uids, s.classes, s.repeat = map[string]bool{}, map[*Class]bool{}, map[classUID]bool{}
-	return uids, classes, repeat
-}
-
+// classUID is a zone in a class.
 type classUID struct {
 	class *Class
 	uid   string
+}
+
+func newChanges() *changes {
+	return &changes{noted: map[classUID]bool{}, wake: make(chan struct{}, 1), catalogs: make(chan struct{}, 1)}
+}
+
+func (s *changes) note(at classUID, again bool) {
+	s.mu.Lock()
+	s.noted[at] = s.noted[at] || again
+	s.mu.Unlock()
+	wake(s.wake)
+}
+
+// takeNoted returns what was noted and forgets it.
+func (s *changes) takeNoted() map[classUID]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	noted := s.noted
+	s.noted = map[classUID]bool{}
+	return noted
+}
+
+// wake wakes the loop that waits for the channel, now or when it comes to that.
+func wake(loop chan<- struct{}) {
+	select {
+	case loop <- struct{}{}:
+	default:
+	}
 }

@@ -115,25 +115,30 @@ func (n *notifier) runNotifier(ctx context.Context) {
 
 // lookAtChanges looks at what changed in classes.
 func (n *notifier) lookAtChanges(ctx context.Context) {
-	uids, classes, repeat := n.classes.changes.takeChanges()
-	for at := range repeat {
-		for target := range n.announced[servedName{at.class, n.names[at]}] {
-			delete(n.announced[servedName{at.class, n.names[at]}], target)
-		}
-		n.lookInClass(ctx, at.class, at.uid)
-	}
-	for uid := range uids {
-		n.lookAtZone(ctx, uid)
-	}
-	for class := range classes {
-		for at := range n.names {
-			if at.class == class {
-				n.lookInClass(ctx, class, at.uid)
+	for at, again := range n.classes.changes.takeNoted() {
+		switch {
+		case at.class == nil:
+			n.lookAtZone(ctx, at.uid)
+		case at.uid == "":
+			n.lookAtClass(ctx, at.class)
+		default:
+			if again {
+				clear(n.announced[servedName{at.class, n.names[at]}])
 			}
+			n.lookInClass(ctx, at.class, at.uid)
 		}
-		for _, uid := range class.uids() {
-			n.lookInClass(ctx, class, uid)
+	}
+}
+
+// lookAtClass looks at the zones that a class had, and at those that it has.
+func (n *notifier) lookAtClass(ctx context.Context, class *Class) {
+	for at := range n.names {
+		if at.class == class {
+			n.lookInClass(ctx, class, at.uid)
 		}
+	}
+	for _, uid := range class.uids() {
+		n.lookInClass(ctx, class, uid)
 	}
 }
 
@@ -194,10 +199,7 @@ func (n *notifier) announceZone(ctx context.Context, at servedName) {
 		k := pendingKey{at, target}
 		if h := n.pending[k]; h != nil {
 			h.wanted = w
-			select {
-			case h.wake <- struct{}{}:
-			default:
-			}
+			wake(h.wake)
 			continue
 		}
 		in := limited{target, at.class.isCatalog(at.fqdn)}
@@ -231,56 +233,27 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 
 // sendPending sends until nothing is wanted any more.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
-	c, target := n.config, k.target
-	log := n.log.WithValues("zone", k.fqdn.String(), "target", target.Addr.String())
+	c := n.config
+	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
 	attempts, backoff := 0, c.NotifyBackoff
 	for {
-		n.mu.Lock()
-		w := h.wanted
-		select {
-		case <-h.wake:
-		default:
-		}
+		w := n.nextWanted(k, h)
 		if w == nil {
-			delete(n.pending, k)
-			n.mu.Unlock()
 			return
 		}
-		n.mu.Unlock()
-
 		select {
 		case limit <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
-		n.counters.count(func(s *Stats) { s.NotifiesSent++ })
-		err := n.sendNotify(ctx, target, w)
+		err := n.sendNotify(ctx, k.target, w)
 		<-limit
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil {
-			n.counters.count(func(s *Stats) { s.NotifiesConfirmed++ })
-		} else {
-			n.counters.count(func(s *Stats) { s.NotifiesFailed++ })
-		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
-			switch changed := n.noteDown(target, err != nil); {
-			case err == nil && changed:
-				log.Info("Secondary confirms NOTIFY again", "serial", uint32(w.serial), "attempts", attempts)
-			case err == nil:
-				log.V(1).Info("Secondary notified", "serial", uint32(w.serial), "attempts", attempts)
-			case changed:
-				log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. The same of other zones is logged at level 1 until it confirms one", "serial", uint32(w.serial), "attempts", attempts)
-			default:
-				log.V(1).Info("Secondary does not confirm NOTIFY", "serial", uint32(w.serial), "attempts", attempts, "err", err)
-			}
-			n.mu.Lock()
-			if h.wanted == w {
-				h.wanted = nil
-			}
-			n.mu.Unlock()
+			n.endAttempts(log, k.target, h, w, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
 			// It stays pending for the interval, so that what comes now is coalesced.
 			if !sleep(ctx, c.NotifyInterval) {
@@ -295,33 +268,65 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
 			// A new serial does not wait out the backoff of the old one: the target may be back.
-			timer.Stop()
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return
 			}
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 	}
 }
 
-// sendNotify sends one NOTIFY, with the key that the target has by now.
-func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
-	key := n.classes.roster.Load().keys[target.Key]
-	if key == nil && target.Key != "" {
-		return fmt.Errorf("the key %q is not one of ours any more", target.Key)
-	}
-	return n.sender.sendNotify(ctx, target, key, w)
-}
-
-// noteDown notes whether a target confirms, and reports whether that is new: one that is down must not fill the log
-// with its zones.
-func (n *notifier) noteDown(target Target, down bool) (changed bool) {
+// nextWanted is what is to be sent next. Where that is nothing it is no longer pending.
+func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	changed = n.down[target] != down
-	n.down[target] = down
-	return changed
+	select {
+	case <-h.wake:
+	default:
+	}
+	if h.wanted == nil {
+		delete(n.pending, k)
+	}
+	return h.wanted
+}
+
+// endAttempts ends the attempts for one serial, and logs whether the target confirms. What was wanted meanwhile stays.
+func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h.wanted == w {
+		h.wanted = nil
+	}
+	changed := n.down[target] != (err != nil) // a target that is down must not fill the log with its zones
+	n.down[target] = err != nil
+	log = log.WithValues("serial", uint32(w.serial), "attempts", attempts)
+	switch {
+	case err == nil && changed:
+		log.Info("Secondary confirms NOTIFY again")
+	case err == nil:
+		log.V(1).Info("Secondary notified")
+	case changed:
+		log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. The same of other zones is logged at level 1 until it confirms one")
+	default:
+		log.V(1).Info("Secondary does not confirm NOTIFY", "err", err)
+	}
+}
+
+// sendNotify sends one NOTIFY, with the key that the target has by now, and counts it.
+func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
+	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
+	key := n.classes.roster.Load().keys[target.Key]
+	err := fmt.Errorf("the key %q is not one of ours any more", target.Key)
+	if key != nil || target.Key == "" {
+		err = n.sender.sendNotify(ctx, target, key, w)
+	}
+	switch {
+	case err == nil:
+		n.counters.count(func(s *Stats) { s.NotifiesConfirmed++ })
+	case ctx.Err() == nil:
+		n.counters.count(func(s *Stats) { s.NotifiesFailed++ })
+	}
+	return err
 }
