@@ -29,6 +29,22 @@ classes:
 monitoring: {monitors: true, rules: true, dashboard: true, prometheus: {serviceAccount: prometheus}}
 `
 
+// otherValues change what an upgrade may change.
+const otherValues = `
+image: {digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", pullPolicy: Always, pullSecrets: [registry]}
+apiserver:
+  extraArgs: [-v=2]
+  resources: {limits: {memory: 4Gi}}
+  nodeSelector: {kubernetes.io/os: linux}
+  tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
+controller: {replicas: 1, extraArgs: [--lease-duration=20s], priorityClassName: system-cluster-critical}
+primary:
+  transferAllow: [192.0.2.0/24]
+  transferTo: [192.0.2.53, "192.0.2.54:5353"]
+  service: {type: LoadBalancer, externalTrafficPolicy: Local, annotations: {example.org/pool: dns}}
+networkPolicy: {apiCIDRs: [192.0.2.0/24, "2001:db8::/32"], dnsCIDRs: [192.0.2.53/32], metricsCIDRs: [198.51.100.0/24]}
+`
+
 // monitoringKinds stand for the definitions of the Prometheus operator.
 func monitoringKinds() string {
 	var text strings.Builder
@@ -246,7 +262,11 @@ func uninstallByLabel(t *testing.T) [][]string {
 // upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data cannot follow.
 func (r *release) upgraded(t *testing.T) {
 	bundle := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
-	r.mustHelm("upgrade", "kubizone", chart, "--set", "controller.replicas=1,apiserver.resources.limits.memory=4Gi")
+	other := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(other, []byte(otherValues), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.mustHelm("upgrade", "kubizone", chart, "-f", other)
 	if got := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle || got == "" {
 		t.Errorf("the upgrade changed caBundle from %.20s… to %.20s…", bundle, got)
 	}
@@ -255,6 +275,10 @@ func (r *release) upgraded(t *testing.T) {
 	}
 	if got := r.must("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", `jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
 		t.Errorf("with a limit of 4Gi GOMEMLIMIT is %s", got)
+	}
+	// Kubernetes keeps the claims of a StatefulSet that says nothing else.
+	if got := r.must("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o", "jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
+		t.Errorf("claims of a StatefulSet that is deleted: %s", got)
 	}
 	for _, refused := range []struct{ value, says string }{
 		{"mode=ha", "embedded is installed, and its zones would not be in ha"},

@@ -35,7 +35,7 @@ const expirySoon = 14 * 24 * time.Hour
 // formatCheck is the check of /readyz that fails if a newer version has migrated the store (pkg/cmd/apiserver).
 const formatCheck = "format"
 
-const install = "kubectl apply -k artifacts/deploy/embedded (or ha, external-etcd)"
+const install = "helm install kubizone charts/kubizone -n kubizone-system, or kubectl apply -k artifacts/deploy/embedded (docs/install.md)"
 
 // judgeFacts decides the findings, in the order of the path of a request (D4).
 func judgeFacts(f *facts, now time.Time) []Finding {
@@ -344,7 +344,7 @@ func (f *facts) judgePermissions() Finding {
 		texts = append(texts, text+": "+rule.Purpose)
 	}
 	if len(texts) > 0 {
-		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "apply the manifest again: artifacts/deploy/base/rbac.yaml")
+		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "install the rules of this version: helm upgrade, or kubectl apply -f artifacts/deploy/base/rbac.yaml")
 	}
 	return ok(check, f.account+" has what it needs")
 }
@@ -551,7 +551,7 @@ func (f *facts) judgeController(now time.Time) Finding {
 		return ok(check, fault+"; none is needed: there is no DNSClass, and no Zone or Record waits for one")
 	}
 	return warn(check, fmt.Sprintf("%s: %d DNSClasses deliver nothing, and %d Zones and Records stay Ready=Unknown", fault, f.classes, f.undecided),
-		"add the component artifacts/deploy/controller (docs/install.md), and see its pods: kubectl get pods -n "+namespace+" -l app.kubernetes.io/name="+controllerLease+"; one that was started with another --lease is not seen here")
+		"install it: controller.enabled=true of the chart, or the component artifacts/deploy/controller (docs/install.md); and see its pods: kubectl get pods -n "+namespace+" -l app.kubernetes.io/name="+controllerLease+"; one that was started with another --lease is not seen here")
 }
 
 // maxNamed bounds the Zones and Records that a finding names.

@@ -27,7 +27,7 @@ type Rule struct {
 // InstallNamespace stands for the namespace of the server.
 const InstallNamespace = "INSTALL"
 
-// Rules are what the server needs; artifacts/deploy grants these and no others.
+// Rules are what the server needs; charts/kubizone grants these and no others.
 func Rules() []Rule {
 	read := []string{"get", "list", "watch"}
 	policy := func(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
