@@ -45,12 +45,12 @@ type budgetJudge struct {
 	keys    layout.Keys
 }
 
-// allow asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an
+// allowWrite asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an
 // update that changes nothing: nothing is written then. A status is charged and not counted as stock, so that
 // controllers can say how an object is; its size has its own bound (S5.6). A finalizer of the subresource always
 // passes: a zone that may stand may be delivered. No Role of the namespace gives that subresource (S8.2), so no
 // tenant gets round the budgets by it.
-func (j budgetJudge) allow(ctx context.Context, w asked) error {
+func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
 		had := j.countOctets(w.before)
@@ -100,7 +100,7 @@ type budgeted struct {
 }
 
 func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if err := b.judge.allow(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
+	if err := b.judge.allowWrite(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
 	}
 	return b.Interface.Create(ctx, key, obj, out, ttl)
@@ -116,7 +116,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 		if err != nil {
 			return out, ttl, err
 		}
-		return out, ttl, b.judge.allow(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
+		return out, ttl, b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
 	}, cached)
 }
 
@@ -135,7 +135,7 @@ func previewed[T interface {
 			if before != none {
 				w.before = before
 			}
-			if err := judge.allow(ctx, w); err != nil {
+			if err := judge.allowWrite(ctx, w); err != nil {
 				return err
 			}
 		}

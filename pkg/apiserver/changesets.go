@@ -54,10 +54,10 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// giveBack returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that
+// returnQuota returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that
 // were not created. Upstream's controller would, some minutes later. What is there stays counted, whatever that has
 // done meanwhile.
-func (q quotaReturn) giveBack(ctx context.Context, namespace string, records int) {
+func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {

@@ -150,14 +150,14 @@ func newWatched(t *testing.T, budgets *budget.Options, change ...func(*Server)) 
 	}
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
 	options := etcdOptions(registry, cfg.Etcd)
-	server, err := connect(t.Context(), config, options, budgets)
+	server, err := connectEtcd(t.Context(), config, options, budgets)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range change {
 		f(server)
 	}
-	if err := server.assemble(registry, config, options, storageOptions{zones: cfg.Zones}); err != nil {
+	if err := server.assembleServer(registry, config, options, storageOptions{zones: cfg.Zones}); err != nil {
 		t.Fatal(err)
 	}
 	w.server = server

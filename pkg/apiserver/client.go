@@ -42,9 +42,9 @@ const (
 	window = 4 << 20
 )
 
-// dial connects to etcd as upstream's storage does, whose own constructor is not exported. It returns when the
+// dialEtcd connects to etcd as upstream's storage does, whose own constructor is not exported. It returns when the
 // connection stands.
-func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernetes.Client, error) {
+func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kubernetes.Client, error) {
 	config := clientv3.Config{
 		Endpoints:            where.ServerList,
 		DialTimeout:          dialTimeout,
@@ -61,7 +61,7 @@ func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernete
 			return nil, fmt.Errorf("etcd %v: %w", where.ServerList, err)
 		}
 	}
-	if records(ctx, where.TracerProvider) {
+	if recordsSpans(ctx, where.TracerProvider) {
 		config.DialOptions = append(config.DialOptions, grpc.WithStatsHandler(otelgrpc.NewClientHandler(
 			otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithTracerProvider(where.TracerProvider))))
 	}
@@ -89,7 +89,7 @@ func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernete
 
 // Reachable returns nil when etcd takes a connection, else why it does not and what to look at.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
-	client, err := dial(ctx, where)
+	client, err := dialEtcd(ctx, where)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// records: somebody takes the spans. Making them for nobody would still cost each request to etcd its share.
-func records(ctx context.Context, provider trace.TracerProvider) bool {
+// recordsSpans: somebody takes the spans. Making them for nobody would still cost each request to etcd its share.
+func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false
 	}

@@ -52,7 +52,7 @@ func TestDial_saysWhyNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
-			_, err := dial(ctx, test.where)
+			_, err := dialEtcd(ctx, test.where)
 			if err == nil {
 				t.Fatal("connected")
 			}

@@ -82,9 +82,9 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	if err := cfg.Audit.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	etcd := cfg.etcd(registry)
+	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connect(ctx, config, etcd, &cfg.Budgets)
+	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
-	return s, s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
+	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
 }
 
 // applyServing is where, how long and how many: nothing yet of who.
@@ -149,7 +149,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	}
 	if err := applyDelegatedAuthentication(d.Authentication, client, config); err != nil {
 		// Where it could not read what it needs because it may not, all that it may not is said at once.
-		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.ask(ctx)))
+		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery
 	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
@@ -185,7 +185,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 		delegation.NewInitializer(ledger), quotas{}); err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
-	if err := reap(config, client, ledger); err != nil {
+	if err := addReaper(config, client, ledger); err != nil {
 		return nil, err
 	}
 	rules := append(slices.Clone(reaperRules), rulesOfAdmission(d.plugins())...)
@@ -196,8 +196,9 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	return client, nil
 }
 
-// reap removes what namespaces left that are gone (S8.3), as long as the server serves: it goes through our own API.
-func reap(config *genericapiserver.RecommendedConfig, client kubernetes.Interface, store reaper.Store) error {
+// addReaper removes what namespaces left that are gone (S8.3), as long as the server serves: it goes through our own
+// API.
+func addReaper(config *genericapiserver.RecommendedConfig, client kubernetes.Interface, store reaper.Store) error {
 	objects, err := versioned.NewForConfig(config.LoopbackClientConfig)
 	if err != nil {
 		return fmt.Errorf("loopback client: %w", err)
@@ -226,8 +227,9 @@ func (d *Delegated) plugins() []string {
 	})
 }
 
-// etcd is where the objects are stored as the options say, and in the form that every server of ours stores them in.
-func (d *Delegated) etcd(registry install.Registry) *genericoptions.EtcdOptions {
+// etcdOptions is where the objects are stored as the options say, and in the form that every server of ours stores
+// them in.
+func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdOptions {
 	options := etcdOptions(registry, d.Etcd.StorageConfig.Transport)
 	asked, stored := d.Etcd.StorageConfig, &options.StorageConfig
 	stored.CompactionInterval = asked.CompactionInterval

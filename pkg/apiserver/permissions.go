@@ -118,7 +118,7 @@ type need struct {
 func (p *permissions) run(ctx context.Context) {
 	var told string
 	for {
-		err := p.ask(ctx)
+		err := p.askPermissions(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -150,14 +150,14 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// ask is one round: an error names every rule that is missing, each with the verbs of it that are.
-func (p *permissions) ask(ctx context.Context) error {
+// askPermissions is one round: an error names every rule that is missing, each with the verbs of it that are.
+func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {
 		for _, one := range need.rules {
 			var missing []string
 			for _, verb := range one.verbs {
-				allowed, err := may(ctx, need.client, one, verb)
+				allowed, err := askPermission(ctx, need.client, one, verb)
 				if err != nil {
 					// Where one question is not answered, the others wait as long for nothing.
 					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
@@ -176,7 +176,7 @@ func (p *permissions) ask(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-func may(ctx context.Context, client kubernetes.Interface, one rule, verb string) (bool, error) {
+func askPermission(ctx context.Context, client kubernetes.Interface, one rule, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Group: one.group, Resource: one.resource, Subresource: one.subresource,

@@ -75,8 +75,8 @@ type Server struct {
 // namespacesTimeout is how long cascades wait to hear of namespaces.
 const namespacesTimeout = 10 * time.Second
 
-// connect connects to etcd and opens the ledger there.
-func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, budgets *budget.Options) (_ *Server, err error) {
+// connectEtcd connects to etcd and opens the ledger there.
+func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, budgets *budget.Options) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -86,7 +86,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 			s.Close()
 		}
 	}()
-	if s.client, err = dial(ctx, etcd.StorageConfig.Transport); err != nil {
+	if s.client, err = dialEtcd(ctx, etcd.StorageConfig.Transport); err != nil {
 		return nil, err
 	}
 	if err := ledger.CheckFormat(ctx, s.client.Client, Prefix); err != nil {
@@ -107,10 +107,10 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	s.ledger, err = ledger.Open(ctx, ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
-		Zones:       stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
-		Records:     stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
-		Delegations: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("delegations")),
-		Deliveries:  stored(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
+		Zones:       objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
+		Records:     objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
+		Delegations: objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("delegations")),
+		Deliveries:  objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
 		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
 		Terminating:  s.namespaces.isTerminating,
@@ -130,8 +130,8 @@ type storageOptions struct {
 	inlineSecrets, plain bool
 }
 
-// assemble puts storage and views behind a door that config describes.
-func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of storageOptions) (err error) {
+// assembleServer puts storage and views behind a door that config describes.
+func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	config.AddReadyzChecks(
@@ -146,18 +146,18 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, of.plain)}
-	return s.install(registry, options, of, items)
+	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
+	return s.installGroup(registry, options, of, items)
 }
 
-func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
+func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	above := fromcache.Storage
 	if plain {
 		above = func(cached storage.Interface) storage.Interface { return cached }
 	}
-	return decorator(
-		func() (*kubernetes.Client, error) { return dial(context.Background(), where) },
+	return newDecorator(
+		func() (*kubernetes.Client, error) { return dialEtcd(context.Background(), where) },
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
@@ -185,8 +185,8 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 	)
 }
 
-// install makes the storage of the group and serves it.
-func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
+// installGroup makes the storage of the group and serves it.
+func (s *Server) installGroup(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(judge, "records", s.ledger.PreviewRecord)})
 	if err != nil {
@@ -236,7 +236,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	}
 	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
-		changes.GiveBack = quotaReturn{s.core, s.client.Client, s.ledger.Layout()}.giveBack
+		changes.GiveBack = quotaReturn{s.core, s.client.Client, s.ledger.Layout()}.returnQuota
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
@@ -276,7 +276,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.Run, "classes": s.classes.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat, "views": s.feed.Run, "classes": s.classes.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "metrics": s.metrics.measureRooms} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
@@ -299,9 +299,9 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// cascade carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is
+// runCascades carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is
 // away holds nothing back for long: nothing wrong comes of not knowing.
-func (s *Server) cascade(ctx context.Context) error {
+func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, namespacesTimeout)
 		cache.WaitForCacheSync(first.Done(), s.namespaces.synced)

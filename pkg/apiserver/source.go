@@ -38,9 +38,9 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 	return options
 }
 
-// stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of
-// them. The ledger writes some of them past the storage and must write them alike.
-func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) objects.ObjectCodec {
+// objectCodec is how objects of a resource are written: the codec and, with an encryption configuration, what it says
+// of them. The ledger writes some of them past the storage and must write them alike.
+func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) objects.ObjectCodec {
 	// Without encryption, what somebody else encrypted is called that, and not damaged.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
@@ -69,8 +69,8 @@ func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf fu
 		encryption = encryptionconfig.StaticTransformers(loaded.Transformers)
 	}
 	codecOf = func(resource string) objects.ObjectCodec {
-		return stored(options, encryption, v1alpha1.Resource(resource))
+		return objectCodec(options, encryption, v1alpha1.Resource(resource))
 	}
-	client, err = dial(ctx, options.StorageConfig.Transport)
+	client, err = dialEtcd(ctx, options.StorageConfig.Transport)
 	return client, codecOf, err
 }

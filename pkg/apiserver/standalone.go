@@ -70,11 +70,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	etcd := etcdOptions(registry, cfg.Etcd)
-	s, err := connect(ctx, config, etcd, cfg.Budgets)
+	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.assemble(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
+	if err := s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
 		s.Close()
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	case len(steps) <= kept:
 		return oldest, nil
 	}
-	if _, _, err := prove(ctx, newest, newest.Serial(), before, steps); err != nil {
+	if _, _, err := proveSteps(ctx, newest, newest.Serial(), before, steps); err != nil {
 		return oldest, nil
 	}
 	return steps[0].From, nil
@@ -178,12 +178,12 @@ func (v views) recall(ctx context.Context, uid string, since, until serial.Seria
 	if err != nil {
 		return nil, nil, err
 	}
-	return prove(ctx, after, until, before, steps)
+	return proveSteps(ctx, after, until, before, steps)
 }
 
-// prove goes back from the newest by stored steps, to the content state that is stored for the serial before the
+// proveSteps goes back from the newest by stored steps, to the content state that is stored for the serial before the
 // first of them. Those up to until are answered, with what they lead to.
-func prove(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (*zoneview.Snapshot, []content.Step, error) {
+func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (*zoneview.Snapshot, []content.Step, error) {
 	// The newest is proven, so all are that lead from a definition with the content state that is stored for it.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)

@@ -136,22 +136,22 @@ func wrongTypes(body []byte, contentType string, of reflect.Type, strict bool) f
 		return nil
 	}
 	if media != string(types.JSONPatchType) {
-		return fit(value, of, nil, strict)
+		return checkFit(value, of, nil, strict)
 	}
 	var wrong field.ErrorList
 	operations, _ := value.([]any)
 	for _, operation := range operations {
 		one, _ := operation.(map[string]any)
 		path, _ := one["path"].(string)
-		if at, to := follow(of, path); to != nil && (one["op"] == "add" || one["op"] == "replace") {
-			wrong = append(wrong, fit(one["value"], to, at, strict)...)
+		if at, to := followPointer(of, path); to != nil && (one["op"] == "add" || one["op"] == "replace") {
+			wrong = append(wrong, checkFit(one["value"], to, at, strict)...)
 		}
 	}
 	return wrong
 }
 
-// follow is the field that a JSON pointer leads to, and its type; nil where there is none.
-func follow(of reflect.Type, pointer string) (*field.Path, reflect.Type) {
+// followPointer is the field that a JSON pointer leads to, and its type; nil where there is none.
+func followPointer(of reflect.Type, pointer string) (*field.Path, reflect.Type) {
 	var path *field.Path
 	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		for of.Kind() == reflect.Pointer {
@@ -227,14 +227,14 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
-// fit are the faults of a value that is to be of a type. What the type does not know is one where that is strict; a
-// directive of a strategic merge patch ($patch, $setElementOrder) is none.
-func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorList {
+// checkFit are the faults of a value that is to be of a type. What the type does not know is one where that is
+// strict; a directive of a strategic merge patch ($patch, $setElementOrder) is none.
+func checkFit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorList {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	fault := func(takes string) field.ErrorList {
-		return field.ErrorList{field.TypeInvalid(path, nil, "takes "+takes+", and has "+show(value))}
+		return field.ErrorList{field.TypeInvalid(path, nil, "takes "+takes+", and has "+describeValue(value))}
 	}
 	if value == nil {
 		return nil
@@ -262,7 +262,7 @@ func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorL
 		for _, name := range slices.Sorted(maps.Keys(object)) {
 			switch at := child(path, name); {
 			case fields[name] != nil:
-				wrong = append(wrong, fit(object[name], fields[name], at, strict)...)
+				wrong = append(wrong, checkFit(object[name], fields[name], at, strict)...)
 			case strict && object[name] != nil && !strings.HasPrefix(name, "$"):
 				unknown := fmt.Sprintf("unknown field %q", at)
 				if near := nearest(name, fields); near != "" {
@@ -277,7 +277,7 @@ func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorL
 			return fault("an object")
 		}
 		for _, key := range slices.Sorted(maps.Keys(object)) {
-			wrong = append(wrong, fit(object[key], of.Elem(), path.Key(key), strict)...)
+			wrong = append(wrong, checkFit(object[key], of.Elem(), path.Key(key), strict)...)
 		}
 	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
 		if text, ok := value.(string); !ok || json.Unmarshal([]byte(strconv.Quote(text)), new([]byte)) != nil {
@@ -286,13 +286,13 @@ func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorL
 	case of.Kind() == reflect.Slice:
 		list, ok := value.([]any)
 		if !ok {
-			if len(fit(value, of.Elem(), path, strict)) == 0 {
+			if len(checkFit(value, of.Elem(), path, strict)) == 0 {
 				return fault("a list: put this one into [ ]")
 			}
 			return fault("a list")
 		}
 		for i, item := range list {
-			wrong = append(wrong, fit(item, of.Elem(), path.Index(i), strict)...)
+			wrong = append(wrong, checkFit(item, of.Elem(), path.Index(i), strict)...)
 		}
 	case of.Kind() == reflect.String:
 		if _, ok := value.(string); !ok {
@@ -330,15 +330,15 @@ func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorL
 func nearest(typed string, fields map[string]reflect.Type) (near string) {
 	least := min(2, len(typed)-1)
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(fields))) {
-		if d := distance(strings.ToLower(typed), strings.ToLower(name)); d <= least {
+		if d := countEdits(strings.ToLower(typed), strings.ToLower(name)); d <= least {
 			near, least = name, d
 		}
 	}
 	return near
 }
 
-// distance is Levenshtein's: how many letters are put in, taken out or replaced between two words.
-func distance(a, b string) int {
+// countEdits is Levenshtein's: how many letters are put in, taken out or replaced between two words.
+func countEdits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -357,8 +357,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// show is what stands there, in the words of JSON.
-func show(value any) string {
+// describeValue is what stands there, in the words of JSON.
+func describeValue(value any) string {
 	switch value := value.(type) {
 	case string:
 		if runes := []rune(value); len(runes) > shownText {

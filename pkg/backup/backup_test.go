@@ -226,10 +226,10 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		damaged := *manifest
-		if damaged.Bytes, damaged.SHA256, err = digest(file); err != nil {
+		if damaged.Bytes, damaged.SHA256, err = digestFile(file); err != nil {
 			t.Fatal(err)
 		}
-		if err := damaged.write(file); err != nil {
+		if err := damaged.writeFile(file); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,8 +16,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// read fills in what the snapshot at path says of itself. A server could be asked, but would answer for another moment.
-func (m *Manifest) read(path string) error {
+// readContents fills in what the snapshot at path says of itself. A server could be asked, but would answer for
+// another moment.
+func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records, delegations := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records, keys.Objects("delegations"): delegations}
@@ -52,8 +53,8 @@ func (m *Manifest) read(path string) error {
 	return nil
 }
 
-// compare holds the manifest against what is restored, before anything is changed there.
-func (m *Manifest) compare(ctx context.Context, client *clientv3.Client) error {
+// compareContents holds the manifest against what is restored, before anything is changed there.
+func (m *Manifest) compareContents(ctx context.Context, client *clientv3.Client) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	restored := Manifest{}
 	for prefix, n := range map[string]*int{keys.Objects("zones"): &restored.Zones, keys.Objects("records"): &restored.Records, keys.Objects("delegations"): &restored.Delegations} {

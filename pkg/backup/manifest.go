@@ -72,7 +72,7 @@ func Verify(backup string) (*Manifest, error) {
 	if m.Version > manifestVersion || m.LeastReader > ledger.Format {
 		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion, ledger.Format)
 	}
-	size, sum, err := digest(backup)
+	size, sum, err := digestFile(backup)
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,7 +84,7 @@ func Verify(backup string) (*Manifest, error) {
 	return &m, nil
 }
 
-func (m *Manifest) write(backup string) error {
+func (m *Manifest) writeFile(backup string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (m *Manifest) write(backup string) error {
 	return os.WriteFile(ManifestFile(backup), append(text, '\n'), 0o600)
 }
 
-func digest(path string) (size int64, sum string, err error) {
+func digestFile(path string) (size int64, sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, "", err

@@ -59,7 +59,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 		return nil, fmt.Errorf("data-dir %s has data; name a directory without", dir.Path())
 	}
 	work := filepath.Join(dir.Path(), "restoring")
-	report, err := r.into(ctx, dir, work, manifest)
+	report, err := r.prepareInto(ctx, dir, work, manifest)
 	if cleaning := os.RemoveAll(work); err == nil && cleaning != nil {
 		err = cleaning
 	}
@@ -69,8 +69,8 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// into prepares everything in a directory of its own and moves it to its place at the end (B3).
-func (r *Restore) into(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest) (_ *fsck.Report, err error) {
+// prepareInto prepares everything in a directory of its own and moves it to its place at the end (B3).
+func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest) (_ *fsck.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // etcd's, at what no check of the file can see
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
@@ -88,7 +88,7 @@ func (r *Restore) into(ctx context.Context, dir *embed.Dir, work string, manifes
 		return nil, err
 	}
 	finished := filepath.Join(work, "snapshot")
-	report, err := r.raise(ctx, scratch, finished, manifest)
+	report, err := r.raiseStore(ctx, scratch, finished, manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,9 @@ func (r *Restore) into(ctx context.Context, dir *embed.Dir, work string, manifes
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
-// raise runs the restored store as it is, moves its serials ahead and checks it. With a member's name it leaves a
+// raiseStore runs the restored store as it is, moves its serials ahead and checks it. With a member's name it leaves a
 // snapshot of the result, to be made a member of.
-func (r *Restore) raise(ctx context.Context, scratch *embed.Dir, finished string, manifest *Manifest) (*fsck.Report, error) {
+func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, manifest *Manifest) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (r *Restore) raise(ctx context.Context, scratch *embed.Dir, finished string
 		return nil, err
 	}
 	defer client.Close()
-	if err := manifest.compare(ctx, client); err != nil {
+	if err := manifest.compareContents(ctx, client); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Backup, err)
 	}
 	source := apiserver.Source{

@@ -42,27 +42,27 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	m := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
 	partial := out + ".partial"
 	defer os.Remove(partial)
-	if err := m.save(ctx, where, partial); err != nil {
+	if err := m.saveSnapshot(ctx, where, partial); err != nil {
 		return nil, err
 	}
-	if err := m.read(partial); err != nil {
+	if err := m.readContents(partial); err != nil {
 		return nil, err
 	}
 	var err error
-	if m.Bytes, m.SHA256, err = digest(partial); err != nil {
+	if m.Bytes, m.SHA256, err = digestFile(partial); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(partial, out); err != nil {
 		return nil, err
 	}
-	if err := m.write(out); err != nil {
+	if err := m.writeFile(out); err != nil {
 		return nil, err
 	}
 	return m, syncDir(filepath.Dir(out))
 }
 
-// save takes the snapshot from the first member that gives one.
-func (m *Manifest) save(ctx context.Context, where storagebackend.TransportConfig, path string) error {
+// saveSnapshot takes the snapshot from the first member that gives one.
+func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
 		var err error

@@ -54,7 +54,7 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	if !ok || !private.PublicKey.Equal(cert.PublicKey) {
 		return nil, ErrForeignKey
 	}
-	return &Pair{Cert: cert, Key: private, CertPEM: encode("CERTIFICATE", certBlock.Bytes), KeyPEM: encode("PRIVATE KEY", keyBlock.Bytes)}, nil
+	return &Pair{Cert: cert, Key: private, CertPEM: encodePEM("CERTIFICATE", certBlock.Bytes), KeyPEM: encodePEM("PRIVATE KEY", keyBlock.Bytes)}, nil
 }
 
 // Authority is the template of a certificate authority that signs leaves.
@@ -117,7 +117,7 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 	if err != nil {
 		return nil, err
 	}
-	return &Pair{Cert: cert, Key: key, CertPEM: encode("CERTIFICATE", der), KeyPEM: encode("PRIVATE KEY", keyDER)}, nil
+	return &Pair{Cert: cert, Key: key, CertPEM: encodePEM("CERTIFICATE", der), KeyPEM: encodePEM("PRIVATE KEY", keyDER)}, nil
 }
 
 // SignedBy says whether authority signed the certificate.
@@ -135,7 +135,7 @@ func (p *Pair) Covers(hosts []string) bool {
 	return true
 }
 
-func encode(kind string, der []byte) []byte {
+func encodePEM(kind string, der []byte) []byte {
 	var text bytes.Buffer
 	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // a bytes.Buffer takes every write
 	return text.Bytes()

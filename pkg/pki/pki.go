@@ -44,7 +44,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	authority, err := ensure(dir, "ca", func(have *Pair) (*Pair, error) {
+	authority, err := ensurePair(dir, "ca", func(have *Pair) (*Pair, error) {
 		if have != nil && have.Cert.IsCA && lasts(have, now) {
 			return have, nil
 		}
@@ -53,7 +53,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	serving, err := ensure(dir, "serving", func(have *Pair) (*Pair, error) {
+	serving, err := ensurePair(dir, "serving", func(have *Pair) (*Pair, error) {
 		if have != nil && lasts(have, now) && have.SignedBy(authority) && have.Covers(hosts) {
 			return have, nil
 		}
@@ -62,7 +62,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	admin, err := ensure(dir, "admin", func(have *Pair) (*Pair, error) {
+	admin, err := ensurePair(dir, "admin", func(have *Pair) (*Pair, error) {
 		if have != nil && lasts(have, now) && have.SignedBy(authority) && slices.Contains(have.Cert.Subject.Organization, AdminGroup) {
 			return have, nil
 		}
@@ -146,11 +146,11 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensure keeps the pair stored under name if choose does, else it stores what choose made. The key goes first: a
+// ensurePair keeps the pair stored under name if choose does, else it stores what choose made. The key goes first: a
 // certificate without its key would be kept for good.
-func ensure(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
+func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
-	have, err := read(certFile, keyFile)
+	have, err := readPair(certFile, keyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +170,8 @@ func ensure(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, er
 	return chosen, nil
 }
 
-// read returns nil for a pair that is not there, or of which a crash left half.
-func read(certFile, keyFile string) (*Pair, error) {
+// readPair returns nil for a pair that is not there, or of which a crash left half.
+func readPair(certFile, keyFile string) (*Pair, error) {
 	certPEM, err := os.ReadFile(certFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -22,7 +22,7 @@ import (
 // view is to be built anew from a listing.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
-func (s *Snapshot) misfit(n uint64, format string, args ...any) error {
+func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
@@ -30,33 +30,33 @@ func (s *Snapshot) misfit(n uint64, format string, args ...any) error {
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
-		return nil, s.misfit(step.N, "the zone is at step %d and needs %d", s.n, s.n+1)
+		return nil, s.misfitError(step.N, "the zone is at step %d and needs %d", s.n, s.n+1)
 	case step.From != s.serial:
-		return nil, s.misfit(step.N, "it starts from serial %d, the zone is at %d", step.From, s.serial)
+		return nil, s.misfitError(step.N, "it starts from serial %d, the zone is at %d", step.From, s.serial)
 	case (step.HeaderBefore == nil) != (step.HeaderAfter == nil):
-		return nil, s.misfit(step.N, "it has one header, a change has both")
+		return nil, s.misfitError(step.N, "it has one header, a change has both")
 	case step.HeaderBefore != nil && !step.HeaderBefore.Equal(s.header):
-		return nil, s.misfit(step.N, "it replaces the header %+v, the zone has %+v", *step.HeaderBefore, s.header)
+		return nil, s.misfitError(step.N, "it replaces the header %+v, the zone has %+v", *step.HeaderBefore, s.header)
 	}
-	return s.apply(step)
+	return s.applyContent(step)
 }
 
-// apply checks the content; the caller has checked what leads to the step.
-func (s *Snapshot) apply(step content.Step) (*Snapshot, error) {
-	next, err := s.edit(step.N, step.Removed, step.Added, step.TTLs)
+// applyContent checks the content; the caller has checked what leads to the step.
+func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
+	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
 		return nil, err
 	}
 	removed, added := step.Elements()
 	leads, err := s.state.Leads(removed, added, step.State)
 	if err != nil {
-		return nil, s.misfit(step.N, "%v", err)
+		return nil, s.misfitError(step.N, "%v", err)
 	}
 	if !leads {
 		state, _ := s.state.Update(removed, added)
-		return nil, s.misfit(step.N, "it leads to content state %s and claims %s", state, step.State)
+		return nil, s.misfitError(step.N, "it leads to content state %s and claims %s", state, step.State)
 	}
-	next.become(step.HeaderAfter, step.Serial, step.N, step.State)
+	next.setVersion(step.HeaderAfter, step.Serial, step.N, step.State)
 	return next, nil
 }
 
@@ -65,33 +65,33 @@ func (s *Snapshot) apply(step content.Step) (*Snapshot, error) {
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
-		return nil, s.misfit(step.N, "the zone is at step %d, only that can be undone", s.n)
+		return nil, s.misfitError(step.N, "the zone is at step %d, only that can be undone", s.n)
 	case step.Serial != s.serial:
-		return nil, s.misfit(step.N, "it leads to serial %d, the zone is at %d", step.Serial, s.serial)
+		return nil, s.misfitError(step.N, "it leads to serial %d, the zone is at %d", step.Serial, s.serial)
 	case step.State != s.state:
-		return nil, s.misfit(step.N, "it leads to content state %s, the zone has %s", step.State, s.state)
+		return nil, s.misfitError(step.N, "it leads to content state %s, the zone has %s", step.State, s.state)
 	case step.Creates():
-		return nil, s.misfit(step.N, "it made the zone: there is no definition before it")
+		return nil, s.misfitError(step.N, "it made the zone: there is no definition before it")
 	case (step.HeaderBefore == nil) != (step.HeaderAfter == nil):
-		return nil, s.misfit(step.N, "it has one header, a change has both")
+		return nil, s.misfitError(step.N, "it has one header, a change has both")
 	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(s.header):
-		return nil, s.misfit(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
+		return nil, s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
 	}
 	back := make([]content.TTLChange, 0, len(step.TTLs))
 	for _, change := range step.TTLs {
 		change.Before, change.After = change.After, change.Before
 		back = append(back, change)
 	}
-	previous, err := s.edit(step.N, step.Added, step.Removed, back)
+	previous, err := s.editRRsets(step.N, step.Added, step.Removed, back)
 	if err != nil {
 		return nil, err
 	}
 	removed, added := step.Elements()
 	state, err := s.state.Update(added, removed)
 	if err != nil {
-		return nil, s.misfit(step.N, "%v", err)
+		return nil, s.misfitError(step.N, "%v", err)
 	}
-	previous.become(step.HeaderBefore, step.From, step.N-1, state)
+	previous.setVersion(step.HeaderBefore, step.From, step.N-1, state)
 	return previous, nil
 }
 
@@ -106,8 +106,8 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// become completes a fresh snapshot. header nil: unchanged.
-func (s *Snapshot) become(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
+// setVersion completes a fresh snapshot. header nil: unchanged.
+func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {
 		s.header, s.made = *header, header.NameServerRRsets()
@@ -117,7 +117,7 @@ func (s *Snapshot) become(header *content.Header, sn serial.Serial, n uint64, st
 // fromFirstStep is the definition that the step which makes a zone leads to.
 func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
 	nothing := &Snapshot{zone: z, header: *step.HeaderAfter, sets: newTree()}
-	return nothing.apply(step)
+	return nothing.applyContent(step)
 }
 
 // key is what an RRset is found by.
@@ -126,9 +126,9 @@ type key struct {
 	t     rdata.Type
 }
 
-// edit changes rows and TTLs, each checked against what is there. Everything
+// editRRsets changes rows and TTLs, each checked against what is there. Everything
 // else is as in s.
-func (s *Snapshot) edit(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
+func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
 	edited := map[key]*content.RRset{}
 	at := func(owner name.Rel, t rdata.Type) *content.RRset {
 		set, ok := edited[key{owner, t}]
@@ -145,7 +145,7 @@ func (s *Snapshot) edit(n uint64, removed, added []content.Row, ttls []content.T
 		set := at(row.Owner, row.Type)
 		i, found := slices.BinarySearch(set.Data, row.Data)
 		if !found {
-			return nil, s.misfit(n, "it removes %s %s %q, which is not there", row.Owner, row.Type, row.Data)
+			return nil, s.misfitError(n, "it removes %s %s %q, which is not there", row.Owner, row.Type, row.Data)
 		}
 		set.Data = slices.Delete(set.Data, i, i+1)
 	}
@@ -153,7 +153,7 @@ func (s *Snapshot) edit(n uint64, removed, added []content.Row, ttls []content.T
 		set := at(row.Owner, row.Type)
 		i, found := slices.BinarySearch(set.Data, row.Data)
 		if found {
-			return nil, s.misfit(n, "it adds %s %s %q, which is already there", row.Owner, row.Type, row.Data)
+			return nil, s.misfitError(n, "it adds %s %s %q, which is already there", row.Owner, row.Type, row.Data)
 		}
 		set.Data = slices.Insert(set.Data, i, row.Data)
 	}
@@ -167,18 +167,18 @@ func (s *Snapshot) edit(n uint64, removed, added []content.Row, ttls []content.T
 			after = *change.After
 		}
 		if set.TTL != before {
-			return nil, s.misfit(n, "it replaces ttl %s of %s %s, which has %s", before, change.Owner, change.Type, set.TTL)
+			return nil, s.misfitError(n, "it replaces ttl %s of %s %s, which has %s", before, change.Owner, change.Type, set.TTL)
 		}
 		set.TTL = after
 	}
 
-	next := &Snapshot{zone: s.zone, header: s.header, made: s.made, rows: s.rows + len(added) - len(removed), sets: s.clone()}
+	next := &Snapshot{zone: s.zone, header: s.header, made: s.made, rows: s.rows + len(added) - len(removed), sets: s.cloneSets()}
 	for at, set := range edited {
 		switch hasTTL := set.TTL != (content.TTL{}); {
 		case len(set.Data) > 0 && !hasTTL:
-			return nil, s.misfit(n, "it leaves %s %s with %d rows and no ttl", at.owner, at.t, len(set.Data))
+			return nil, s.misfitError(n, "it leaves %s %s with %d rows and no ttl", at.owner, at.t, len(set.Data))
 		case len(set.Data) == 0 && hasTTL:
-			return nil, s.misfit(n, "it leaves %s %s with ttl %s and no row", at.owner, at.t, set.TTL)
+			return nil, s.misfitError(n, "it leaves %s %s with ttl %s and no row", at.owner, at.t, set.TTL)
 		case len(set.Data) == 0:
 			next.sets.Delete(set)
 		default:
@@ -189,7 +189,7 @@ func (s *Snapshot) edit(n uint64, removed, added []content.Row, ttls []content.T
 	return next, nil
 }
 
-func (s *Snapshot) clone() *btree.BTreeG[*content.RRset] {
+func (s *Snapshot) cloneSets() *btree.BTreeG[*content.RRset] {
 	s.cloning.Lock()
 	defer s.cloning.Unlock()
 	return s.sets.Clone()

@@ -32,20 +32,20 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	if known == nil {
 		return Difference{}, fmt.Errorf("zone %s: %w", after.zone.UID, ErrUnknown)
 	}
-	steps, err := known.between(since, after.serial)
+	steps, err := known.stepsBetween(since, after.serial)
 	if err != nil {
 		return Difference{}, err
 	}
 	b := backwards{after: after, header: after.header, sets: map[key]*content.RRset{}}
 	for _, step := range slices.Backward(steps) {
-		if err := b.undo(step); err != nil {
+		if err := b.undoStep(step); err != nil {
 			return Difference{}, err
 		}
 	}
 	if b.header.FQDN != after.header.FQDN || b.header.TTL != after.header.TTL {
 		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", after, since, after.serial, ErrTrimmed)
 	}
-	return b.difference(since), nil
+	return b.makeDifference(since), nil
 }
 
 // backwards knows how the RRsets that steps touched were before them. It looks at nothing else of the zone, and
@@ -69,12 +69,12 @@ func (b *backwards) at(k key) *content.RRset {
 	return set
 }
 
-func (b *backwards) undo(step content.Step) error {
+func (b *backwards) undoStep(step content.Step) error {
 	for _, row := range step.Added {
 		set := b.at(key{row.Owner, row.Type})
 		i := slices.Index(set.Data, row.Data)
 		if i < 0 {
-			return b.after.misfit(step.N, "it added %s %s %s, which is not there", row.Owner, row.Type, row.Data)
+			return b.after.misfitError(step.N, "it added %s %s %s, which is not there", row.Owner, row.Type, row.Data)
 		}
 		set.Data = slices.Delete(set.Data, i, i+1)
 	}
@@ -93,7 +93,7 @@ func (b *backwards) undo(step content.Step) error {
 	return nil
 }
 
-func (b *backwards) difference(since serial.Serial) Difference {
+func (b *backwards) makeDifference(since serial.Serial) Difference {
 	d := Difference{After: b.after.SOA()}
 	d.From, d.To = since, b.after.serial
 	made := b.after.made
@@ -105,18 +105,18 @@ func (b *backwards) difference(since serial.Serial) Difference {
 	}
 	order := func(one, other key) int { return cmp.Or(one.owner.Compare(other.owner), cmp.Compare(one.t, other.t)) }
 	for _, k := range slices.SortedFunc(maps.Keys(b.sets), order) {
-		compareRRset(&d.Change, b.entries(k, made), b.after.lookup(k.owner, k.t))
+		compareRRset(&d.Change, b.entriesBefore(k, made), b.after.lookup(k.owner, k.t))
 	}
 	firstServer := ""
-	if servers := b.entries(key{name.Apex, rdata.NS}, made); len(servers) > 0 {
+	if servers := b.entriesBefore(key{name.Apex, rdata.NS}, made); len(servers) > 0 {
 		firstServer = servers[0].Data
 	}
 	d.Before = b.header.SOA(since, firstServer)
 	return d
 }
 
-// entries is lookup before the steps.
-func (b *backwards) entries(k key, made []content.RRset) []dns.Entry {
+// entriesBefore is lookup before the steps.
+func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
 	set := *b.at(k)
 	there := len(set.Data) > 0
 	for _, other := range made {

@@ -131,7 +131,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	if settled {
 		next.settled = snapshot
 	}
-	v.publish(snapshot.zone, next)
+	v.publishZone(snapshot.zone, next)
 }
 
 // PutUnsettled takes in a zone of which an earlier state is delivered (S7.2, S7.5): the steps lead from settled to
@@ -140,8 +140,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
 	next := &held{newest: snapshot, settled: settled}
-	v.keep(next, steps)
-	v.publish(snapshot.zone, next)
+	v.keepSteps(next, steps)
+	v.publishZone(snapshot.zone, next)
 }
 
 // Apply carries out one transaction of the journal: all of it or, with an
@@ -154,7 +154,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
 	if tx.Gone {
-		v.remove(uid)
+		v.removeZone(uid)
 		return nil
 	}
 	next := &held{}
@@ -189,7 +189,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		last = tx.Steps[len(tx.Steps)-1].N
 	}
 	if last > next.newest.n {
-		return next.newest.misfit(last, "the zone is at step %d, those between are missing", next.newest.n)
+		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
 	// A mark from before the newest step says nothing about it (S7.2).
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
@@ -199,25 +199,25 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if len(applied) == 0 && !settles {
 		return nil
 	}
-	v.keep(next, applied)
-	v.publish(next.newest.zone, next)
+	v.keepSteps(next, applied)
+	v.publishZone(next.newest.zone, next)
 	if n := len(applied); n > 0 {
-		v.bound(applied[n-1].Time)
+		v.boundSteps(applied[n-1].Time)
 	}
 	return nil
 }
 
-// keep appends, and drops from the front what is beyond retain. What readers
+// keepSteps appends, and drops from the front what is beyond retain. What readers
 // hold of the old slice stays as it is; append lets go of the dropped ones when
 // it next moves the rest. What is beyond octets is let go of at once, and an
 // eighth more, so that the rest is not moved for each step.
-func (v *Set) keep(h *held, applied []content.Step) {
+func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
-		h.octets += octets(&applied[i])
+		h.octets += countOctets(&applied[i])
 	}
 	h.steps = append(h.steps, applied...)
 	drop := func() {
-		h.octets -= octets(&h.steps[0])
+		h.octets -= countOctets(&h.steps[0])
 		h.steps = h.steps[1:]
 	}
 	for len(h.steps) > v.retain {
@@ -235,9 +235,9 @@ func (v *Set) keep(h *held, applied []content.Step) {
 // ageEvery is how much time passes between two looks for steps that are too old, in seconds.
 const ageEvery = 3600
 
-// bound lets go of steps of all zones: of those that are too old beside now, the time of a step just applied, and of
-// the oldest where all together hold too much, an eighth more, so that not every step looks through all zones.
-func (v *Set) bound(now int64) {
+// boundSteps lets go of steps of all zones: of those that are too old beside now, the time of a step just applied,
+// and of the oldest where all together hold too much, an eighth more, so that not every step looks through all zones.
+func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	full := v.sum > v.total
@@ -250,7 +250,7 @@ func (v *Set) bound(now int64) {
 	for uid, h := range v.zones {
 		n := 0
 		for n < len(h.steps) && h.steps[n].Time < now-v.age {
-			v.sum -= octets(&h.steps[n])
+			v.sum -= countOctets(&h.steps[n])
 			n++
 		}
 		if drop[uid] = n; n < len(h.steps) {
@@ -263,7 +263,7 @@ func (v *Set) bound(now int64) {
 	for full && v.sum > v.total-v.total/8 && len(zones) > 0 {
 		uid := zones[0].uid
 		h := v.zones[uid]
-		v.sum -= octets(&h.steps[drop[uid]])
+		v.sum -= countOctets(&h.steps[drop[uid]])
 		if drop[uid]++; drop[uid] < len(h.steps) {
 			zones[0].time = h.steps[drop[uid]].Time
 			heap.Fix(&zones, 0)
@@ -277,7 +277,7 @@ func (v *Set) bound(now int64) {
 		}
 		next := *v.zones[uid]
 		for i := range n {
-			next.octets -= octets(&next.steps[i])
+			next.octets -= countOctets(&next.steps[i])
 		}
 		next.steps = slices.Clone(next.steps[n:])
 		v.zones[uid] = &next
@@ -304,8 +304,8 @@ func (x *byOldest) Pop() any {
 	return one
 }
 
-// octets of a step are what it holds in memory, about.
-func octets(step *content.Step) (n int) {
+// countOctets of a step are what it holds in memory, about.
+func countOctets(step *content.Step) (n int) {
 	n = stepOctets + len(step.By)
 	if step.Record != nil {
 		n += rowOctets + len(step.Record.Namespace) + len(step.Record.Name)
@@ -343,15 +343,15 @@ const (
 func (v *Set) Remove(uid string) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
-	v.remove(uid)
+	v.removeZone(uid)
 }
 
-func (v *Set) remove(uid string) {
+func (v *Set) removeZone(uid string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if waiting := v.waiting[uid]; waiting != nil {
 		waiting.gone = true
-		v.wake(uid)
+		v.wakeWaiters(uid)
 	}
 	known, ok := v.zones[uid]
 	if !ok {
@@ -359,8 +359,8 @@ func (v *Set) remove(uid string) {
 	}
 	delete(v.zones, uid)
 	v.sum -= known.octets
-	v.unname(uid, known.settled)
-	v.tell(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
+	v.removeName(uid, known.settled)
+	v.tellSubscribers(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
 }
 
 func (v *Set) held(uid string) *held {
@@ -369,7 +369,7 @@ func (v *Set) held(uid string) *held {
 	return v.zones[uid]
 }
 
-func (v *Set) publish(zone Zone, next *held) {
+func (v *Set) publishZone(zone Zone, next *held) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	known := v.zones[zone.UID]
@@ -379,7 +379,7 @@ func (v *Set) publish(zone Zone, next *held) {
 	}
 	if known == nil || known.settled != next.settled {
 		if known != nil {
-			v.unname(zone.UID, known.settled)
+			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
 			// The last to settle under a name has it: of two zones that still
@@ -387,11 +387,11 @@ func (v *Set) publish(zone Zone, next *held) {
 			v.names[inView{zone.View, next.settled.header.FQDN}] = zone.UID
 		}
 	}
-	v.wake(zone.UID)
-	v.tell(Event{Zone: zone})
+	v.wakeWaiters(zone.UID)
+	v.tellSubscribers(Event{Zone: zone})
 }
 
-func (v *Set) unname(uid string, settled *Snapshot) {
+func (v *Set) removeName(uid string, settled *Snapshot) {
 	if settled == nil {
 		return
 	}
@@ -473,10 +473,10 @@ func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, e
 	if known == nil {
 		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
-	return known.between(since, until)
+	return known.stepsBetween(since, until)
 }
 
-func (h *held) between(since, until serial.Serial) ([]content.Step, error) {
+func (h *held) stepsBetween(since, until serial.Serial) ([]content.Step, error) {
 	if until == 0 {
 		until = h.newest.serial
 	}
@@ -522,7 +522,7 @@ func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change
 	if known == nil {
 		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
-	steps, err := known.between(since, until)
+	steps, err := known.stepsBetween(since, until)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}

@@ -282,7 +282,7 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 		held := v.held(testZone.UID)
 		kept := 0
 		for i := range held.steps {
-			kept += octets(&held.steps[i])
+			kept += countOctets(&held.steps[i])
 		}
 		if kept != held.octets || kept > bound || i > 10 && kept < bound/2 {
 			t.Fatalf("after %d steps %d octets are kept, counted as %d", i+1, kept, held.octets)
@@ -337,7 +337,7 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 			sum := 0
 			for _, h := range v.zones {
 				for i := range h.steps {
-					sum += octets(&h.steps[i])
+					sum += countOctets(&h.steps[i])
 				}
 			}
 			if sum > bound || sum != v.sum {

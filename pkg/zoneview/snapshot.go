@@ -130,7 +130,7 @@ func (s *Snapshot) Prove() error {
 		return err
 	}
 	if proven != s.state {
-		return s.misfit(s.n, "the content of %d rows has state %s, the zone claims %s", s.rows, proven, s.state)
+		return s.misfitError(s.n, "the content of %d rows has state %s, the zone claims %s", s.rows, proven, s.state)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
-			fetch(stretch[:n])
+			prefetchRRsets(stretch[:n])
 			for _, set := range stretch[:n] {
 				if going = yield(*set); !going {
 					return false
@@ -171,10 +171,10 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// fetch touches what the RRsets of a stretch point at. They lie all over the
+// prefetchRRsets touches what the RRsets of a stretch point at. They lie all over the
 // memory of a large zone, and one after the other each would be waited for;
 // here the processor waits for all of them at once.
-func fetch(stretch []*content.RRset) {
+func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
 		octets += byte(len(set.Data))

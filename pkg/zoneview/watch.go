@@ -18,8 +18,8 @@ type waiters struct {
 	gone    bool
 }
 
-// wake is called with mu held, after the change.
-func (v *Set) wake(uid string) {
+// wakeWaiters is called with mu held, after the change.
+func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
 		delete(v.waiting, uid)
@@ -80,7 +80,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	v.mu.Lock()
 	v.subs[sub] = struct{}{}
 	v.mu.Unlock()
-	go sub.pass(events)
+	go sub.passEvents(events)
 	var once sync.Once
 	return events, func() {
 		once.Do(func() {
@@ -92,10 +92,10 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// tell is called with mu held.
-func (v *Set) tell(event Event) {
+// tellSubscribers is called with mu held.
+func (v *Set) tellSubscribers(event Event) {
 	for sub := range v.subs {
-		sub.add(event)
+		sub.addEvent(event)
 	}
 }
 
@@ -107,7 +107,7 @@ type subscriber struct {
 	end     chan struct{}
 }
 
-func (s *subscriber) add(event Event) {
+func (s *subscriber) addEvent(event Event) {
 	s.mu.Lock()
 	if _, ok := s.pending[event.Zone.UID]; !ok {
 		s.order = append(s.order, event.Zone.UID)
@@ -120,7 +120,7 @@ func (s *subscriber) add(event Event) {
 	}
 }
 
-func (s *subscriber) take() (Event, bool) {
+func (s *subscriber) takeEvent() (Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.order) == 0 {
@@ -134,10 +134,10 @@ func (s *subscriber) take() (Event, bool) {
 	return event, true
 }
 
-func (s *subscriber) pass(events chan<- Event) {
+func (s *subscriber) passEvents(events chan<- Event) {
 	defer close(events)
 	for {
-		event, ok := s.take()
+		event, ok := s.takeEvent()
 		if !ok {
 			select {
 			case <-s.more:

@@ -72,8 +72,8 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// account returns that of a namespace, with limits and debt as they are now. The caller holds b.mu.
-func (b *Budgets) account(namespace string) *account {
+// currentAccount returns that of a namespace, with limits and debt as they are now. The caller holds b.mu.
+func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
 	if a == nil {
@@ -118,14 +118,14 @@ func (b *Budgets) quota() int64 {
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := b.account(namespace)
+	a := b.currentAccount(namespace)
 	if a.debt += float64(octets); a.limits.Written > 0 {
 		a.debt = min(a.debt, 2*b.burst(a))
 	}
 	if now := time.Now(); now.Sub(b.swept) > sweepEvery {
 		b.swept = now
 		for namespace := range b.accounts {
-			if a := b.account(namespace); a.stored == 0 && a.debt == 0 {
+			if a := b.currentAccount(namespace); a.stored == 0 && a.debt == 0 {
 				delete(b.accounts, namespace)
 			}
 		}
@@ -147,7 +147,7 @@ func (b *Budgets) Add(namespace string, octets int64) {
 		b.fresh[namespace] += octets
 		return
 	}
-	b.account(namespace).stored += octets
+	b.currentAccount(namespace).stored += octets
 }
 
 // Counted ends a count of all objects.
@@ -158,7 +158,7 @@ func (b *Budgets) Counted() {
 		a.stored = 0
 	}
 	for namespace, octets := range b.fresh {
-		b.account(namespace).stored = octets
+		b.currentAccount(namespace).stored = octets
 	}
 	b.fresh, b.counted = nil, true
 }
@@ -176,7 +176,7 @@ type Write struct {
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := b.account(w.Namespace)
+	a := b.currentAccount(w.Namespace)
 	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
 		b.metrics.refused.WithLabelValues("stored").Inc()
 		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): delete what is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",

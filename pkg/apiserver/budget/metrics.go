@@ -74,7 +74,7 @@ func (b *Budgets) findTop() (stored, written []sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for namespace := range b.accounts {
-		a := b.account(namespace)
+		a := b.currentAccount(namespace)
 		if a.stored > 0 {
 			stored = append(stored, sample{namespace, float64(a.stored), float64(a.limits.Stored.of(b.quota()))})
 		}

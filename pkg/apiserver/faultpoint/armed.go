@@ -23,8 +23,8 @@ import (
 
 // At is called where the server is at a point. Now is the clock of its decisions.
 var (
-	At  func(point string) = func(point string) { plan().pass(point) }
-	Now func() time.Time   = now
+	At  func(point string) = func(point string) { plan().passPoint(point) }
+	Now func() time.Time   = shiftedNow
 )
 
 type fault struct {
@@ -59,8 +59,8 @@ var plan = sync.OnceValue(func() *faults {
 	return p
 })
 
-// pass is true where the answer is to be lost.
-func (p *faults) pass(point string) (lose bool) {
+// passPoint is true where the answer is to be lost.
+func (p *faults) passPoint(point string) (lose bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.all {
@@ -90,8 +90,8 @@ func (p *faults) pass(point string) (lose bool) {
 	return lose
 }
 
-// now is the machine's time moved by what KUBIZONE_CLOCK says.
-func now() time.Time {
+// shiftedNow is the machine's time moved by what KUBIZONE_CLOCK says.
+func shiftedNow() time.Time {
 	off := time.Duration(0)
 	if path := os.Getenv("KUBIZONE_CLOCK"); path != "" {
 		text, err := os.ReadFile(path)

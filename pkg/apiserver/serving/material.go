@@ -38,8 +38,9 @@ type material struct {
 	trust []*x509.Certificate
 }
 
-// parse reads a Secret. It returns nil for one without any of our keys, as an administrator may have made it ready.
-func parse(data map[string][]byte) (*material, error) {
+// parseMaterial reads a Secret. It returns nil for one without any of our keys, as an administrator may have made it
+// ready.
+func parseMaterial(data map[string][]byte) (*material, error) {
 	var missing []string
 	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
 		if len(data[key]) == 0 {
@@ -87,10 +88,10 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// renewed is what has to stand in the Secret now, and why; m itself and no reason if it is good as it is. m is nil when
-// the Secret has nothing; before holds the authorities whose leaves replicas may be serving then. settled says that
-// nobody needs the authorities before the signing one any more.
-func (m *material) renewed(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string, err error) {
+// renewIfDue is what has to stand in the Secret now, and why; m itself and no reason if it is good as it is. m is nil
+// when the Secret has nothing; before holds the authorities whose leaves replicas may be serving then. settled says
+// that nobody needs the authorities before the signing one any more.
+func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string, err error) {
 	if m != nil {
 		before = m.trust
 	}
@@ -155,8 +156,8 @@ type identity [sha256.Size]byte
 
 func identify(cert *x509.Certificate) identity { return sha256.Sum256(cert.Raw) }
 
-// names says whether a caBundle has the authority. One that cannot be read has none.
-func names(caBundle []byte, authority *x509.Certificate) bool {
+// containsAuthority says whether a caBundle has the authority. One that cannot be read has none.
+func containsAuthority(caBundle []byte, authority *x509.Certificate) bool {
 	certs, err := certutil.ParseCertsPEM(caBundle)
 	return err == nil && slices.ContainsFunc(certs, authority.Equal)
 }

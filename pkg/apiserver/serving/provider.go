@@ -139,7 +139,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 // RunOnce looks at Secret and APIService once and does what is due. It fails if there is no certificate to serve after
 // it; what else went wrong is logged, and tried again by Run.
 func (p *Provider) RunOnce(ctx context.Context) error {
-	err := p.look(ctx)
+	err := p.checkAll(ctx)
 	if err == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 			return
 		case <-p.clock.After(wait):
 		}
-		err := p.look(ctx)
+		err := p.checkAll(ctx)
 		if err == nil {
 			wait, said = interval, ""
 			continue
@@ -178,36 +178,36 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// look is one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the
+// checkAll is one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the
 // APIService: if the APIService is still at that resourceVersion when caBundle is written, then nobody wrote a
 // caBundle from a later state of the Secret in between.
-func (p *Provider) look(ctx context.Context) error {
+func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 
-	registration, trouble := p.registration(ctx)
+	registration, trouble := p.getAPIService(ctx)
 	absent := apierrors.IsNotFound(trouble)
 	hosts := p.config.Hosts
 	if registration != nil {
 		service := registration.Spec.Service
 		hosts = append(slices.Clone(hosts), service.Name+"."+service.Namespace+".svc")
 	}
-	material, err := p.ensure(ctx, registration, hosts)
+	material, err := p.ensureSecret(ctx, registration, hosts)
 	if err != nil {
 		return errors.Join(err, trouble)
 	}
 	p.last = material
 	if registration != nil {
-		trouble = p.publish(ctx, registration, material)
+		trouble = p.publishAuthorities(ctx, registration, material)
 	}
-	p.serve(ctx, material, absent)
+	p.serveLeaf(ctx, material, absent)
 	return trouble
 }
 
-// registration is the APIService, or nil and why not.
-func (p *Provider) registration(ctx context.Context) (*apiregistrationv1.APIService, error) {
+// getAPIService is the APIService, or nil and why not.
+func (p *Provider) getAPIService(ctx context.Context) (*apiregistrationv1.APIService, error) {
 	name := p.config.APIService
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -223,8 +223,8 @@ func (p *Provider) registration(ctx context.Context) (*apiregistrationv1.APIServ
 	return registration, nil
 }
 
-// ensure returns what the Secret says, after it was made or renewed if that was due (C1, C4).
-func (p *Provider) ensure(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
+// ensureSecret returns what the Secret says, after it was made or renewed if that was due (C1, C4).
+func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
 	secrets := p.config.Secrets.Secrets(p.config.Namespace)
 	var conflict error
 	for range attempts {
@@ -235,12 +235,12 @@ func (p *Provider) ensure(ctx context.Context, registration *apiregistrationv1.A
 		}
 		var have *material
 		if !absent {
-			if have, err = parse(secret.Data); err != nil {
+			if have, err = parseMaterial(secret.Data); err != nil {
 				return nil, fmt.Errorf("serving certificate: %s cannot be used: %w; delete it and it is made anew, or serve your own certificate with --tls-cert-file", p.name, err)
 			}
 		}
 		now := p.clock.Now()
-		after, why, err := have.renewed(p.remembered(registration), hosts, have != nil && p.settled(registration, have.authority.Cert, overlap), now)
+		after, why, err := have.renewIfDue(p.rememberedAuthorities(registration), hosts, have != nil && p.settled(registration, have.authority.Cert, overlap), now)
 		if err != nil {
 			return nil, fmt.Errorf("serving certificate: %w", err)
 		}
@@ -271,9 +271,9 @@ func (p *Provider) ensure(ctx context.Context, registration *apiregistrationv1.A
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
-// remembered are the authorities whose leaves this or other replicas may be serving if the Secret is gone. Those of
-// caBundle that are not ours (cert-manager's, say) are kept for the overlap as well.
-func (p *Provider) remembered(registration *apiregistrationv1.APIService) []*x509.Certificate {
+// rememberedAuthorities are the authorities whose leaves this or other replicas may be serving if the Secret is gone.
+// Those of caBundle that are not ours (cert-manager's, say) are kept for the overlap as well.
+func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.last != nil {
 		authorities = slices.Clone(p.last.trust)
@@ -289,12 +289,12 @@ func (p *Provider) remembered(registration *apiregistrationv1.APIService) []*x50
 	return authorities
 }
 
-// publish puts the authorities to trust into caBundle, if registration is still what it was (C3), and takes note since
-// when the signing one stands there.
-func (p *Provider) publish(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
+// publishAuthorities puts the authorities to trust into caBundle, if registration is still what it was (C3), and
+// takes note since when the signing one stands there.
+func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
 	if bundle := m.bundle(); !bytes.Equal(registration.Spec.CABundle, bundle) {
-		if !names(registration.Spec.CABundle, authority) {
+		if !containsAuthority(registration.Spec.CABundle, authority) {
 			delete(p.trusted, identify(authority))
 		}
 		patch, err := json.Marshal(map[string]any{
@@ -318,11 +318,11 @@ func (p *Provider) publish(ctx context.Context, registration *apiregistrationv1.
 // settled says whether caBundle has named the authority for at least d, as far as this process has seen.
 func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
 	since, ok := p.trusted[identify(authority)]
-	return ok && registration != nil && p.clock.Since(since) >= d && names(registration.Spec.CABundle, authority)
+	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)
 }
 
-// serve takes over the Secret's leaf, unless kube-apiserver would not trust it yet and trusts the one served (C2).
-func (p *Provider) serve(ctx context.Context, m *material, unregistered bool) {
+// serveLeaf takes over the Secret's leaf, unless kube-apiserver would not trust it yet and trusts the one served (C2).
+func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.served != nil {

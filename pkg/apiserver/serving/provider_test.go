@@ -219,7 +219,7 @@ func (c *cluster) replica() *Provider {
 
 func (c *cluster) look(p *Provider) {
 	c.t.Helper()
-	if err := p.look(c.t.Context()); err != nil {
+	if err := p.checkAll(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -419,7 +419,7 @@ func TestCABundle_isNotPutBackByASlowReplica(t *testing.T) {
 		c.deleteSecret()
 		c.look(fast)
 	}
-	if err := slow.look(t.Context()); !apierrors.IsConflict(err) {
+	if err := slow.checkAll(t.Context()); !apierrors.IsConflict(err) {
 		t.Errorf("the slow replica wrote: %v", err)
 	}
 	if n := authorities(t, c.registration().Spec.CABundle); n != 2 {
@@ -501,7 +501,7 @@ func TestAPIServiceAbsent_isWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := served(t, p)
-	if err := p.look(t.Context()); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), apiService) {
+	if err := p.checkAll(t.Context()); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), apiService) {
 		t.Errorf("an absent APIService is reported as %v", err)
 	}
 	if err := was.VerifyHostname(serverName); err == nil {
@@ -546,7 +546,7 @@ func TestAPIService_thatCannotHaveACABundleIsExplained(t *testing.T) {
 		c.register()
 		c.change(spoil)
 		p := c.replica()
-		if err := p.look(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if err := p.checkAll(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if len(c.registration().Spec.CABundle) > 0 {

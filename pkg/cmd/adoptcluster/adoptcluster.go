@@ -35,7 +35,7 @@ cluster, must not wipe DNS. Once the namespaces are back, this lets it clean up 
 			if err := store.Validate(); err != nil {
 				return err
 			}
-			return run(command.Context(), store, cluster, command.OutOrStdout())
+			return adoptStore(command.Context(), store, cluster, command.OutOrStdout())
 		},
 	}
 	store.AddFlags(command.Flags())
@@ -43,7 +43,7 @@ cluster, must not wipe DNS. Once the namespaces are back, this lets it clean up 
 	return command
 }
 
-func run(ctx context.Context, store source.Options, cluster *kubeconfig.Options, out io.Writer) error {
+func adoptStore(ctx context.Context, store source.Options, cluster *kubeconfig.Options, out io.Writer) error {
 	config, _, err := cluster.Client()
 	if err != nil {
 		return err

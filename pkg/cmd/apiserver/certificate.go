@@ -45,8 +45,9 @@ func (o *CertificateOptions) Validate() []error {
 	return wrong
 }
 
-// certify finds the certificate to serve with where no files are named: that of the Secret, or one made in memory.
-func (o *Options) certify(ctx context.Context) error {
+// findCertificate finds the certificate to serve with where no files are named: that of the Secret, or one made in
+// memory.
+func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {
 	case server.CertKey.CertFile != "":

@@ -58,8 +58,8 @@ func (o *MemberOptions) Validate() []error {
 // hasPeers: the member is one of several.
 func (o *MemberOptions) hasPeers() bool { return o.DataDir != "" && o.Cluster != (embed.Cluster{}) }
 
-// start starts the member and returns when it takes writes.
-func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release func(), err error) {
+// startMember starts the member and returns when it takes writes.
+func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, release func(), err error) {
 	dir, err := embed.OpenDir(o.DataDir, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--etcd-data-dir: %w", err)

@@ -28,14 +28,14 @@ func (o *Options) keepMember(ctx context.Context, why error) error {
 		listener.Close() // by the API server already, where that ran
 		o.SecureServing.Listener = nil
 	}
-	if err := o.listen(); err != nil {
+	if err := o.bindPort(); err != nil {
 		return errors.Join(why, err)
 	}
 	var serving *genericapiserver.SecureServingInfo
 	if err := o.SecureServing.SecureServingOptions.ApplyTo(&serving); err != nil {
 		return errors.Join(why, fmt.Errorf("serving: %w", err))
 	}
-	ended, _, err := serving.Serve(outgrown(why), time.Second, ctx.Done())
+	ended, _, err := serving.Serve(refuseAll(why), time.Second, ctx.Done())
 	if err != nil {
 		return errors.Join(why, fmt.Errorf("serving: %w", err))
 	}
@@ -43,8 +43,8 @@ func (o *Options) keepMember(ctx context.Context, why error) error {
 	return nil
 }
 
-// outgrown answers probes, in the form of the API server, and refuses everything else.
-func outgrown(why error) http.Handler {
+// refuseAll answers probes, in the form of the API server, and refuses everything else.
+func refuseAll(why error) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })

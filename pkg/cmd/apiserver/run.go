@@ -27,7 +27,7 @@ func (o *Options) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	// The port before anything else: a taken one must not cost a start of etcd.
-	if err := o.listen(); err != nil {
+	if err := o.bindPort(); err != nil {
 		return err
 	}
 	defer func() {
@@ -35,12 +35,12 @@ func (o *Options) Run(ctx context.Context) error {
 			o.SecureServing.Listener.Close()
 		}
 	}()
-	if err := o.certify(ctx); err != nil {
+	if err := o.findCertificate(ctx); err != nil {
 		return stopped(told, err)
 	}
 	etcd := *o.Etcd
 	if o.Member.DataDir != "" {
-		member, release, err := o.Member.start(ctx)
+		member, release, err := o.Member.startMember(ctx)
 		if err != nil {
 			return stopped(told, err)
 		}
@@ -54,7 +54,7 @@ func (o *Options) Run(ctx context.Context) error {
 		}()
 		etcd.StorageConfig.Transport.ServerList = member.Endpoints()
 	}
-	err := o.serve(ctx, &etcd)
+	err := o.serveAPI(ctx, &etcd)
 	if errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers() && ctx.Err() == nil {
 		err = o.keepMember(ctx, err)
 	}
@@ -64,8 +64,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return err
 }
 
-// serve serves the API from an etcd until ctx ends.
-func (o *Options) serve(told context.Context, etcd *genericoptions.EtcdOptions) error {
+// serveAPI serves the API from an etcd until ctx ends.
+func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(told)
 	defer fail(nil)
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
@@ -104,8 +104,8 @@ func stopped(told context.Context, err error) error {
 	return err
 }
 
-// listen binds the port.
-func (o *Options) listen() error {
+// bindPort binds the port.
+func (o *Options) bindPort() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
 		return nil // it is there, or upstream binds it as it is asked to

@@ -102,7 +102,7 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	data, err := o.ensure(ctx, secrets, now)
+	data, err := o.ensureSecret(ctx, secrets, now)
 	if err != nil {
 		return fmt.Errorf("--secret %s: %w", o.Secret, err)
 	}
@@ -115,8 +115,8 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	return nil
 }
 
-// ensure returns what the Secret has, after it was made or its leaf renewed if that was due (K1, K2).
-func (o *Options) ensure(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
+// ensureSecret returns what the Secret has, after it was made or its leaf renewed if that was due (K1, K2).
+func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
 	namespace, name, _ := strings.Cut(o.Secret, "/")
 	secrets := getter.Secrets(namespace)
 	var lost error
@@ -151,7 +151,7 @@ func (o *Options) ensure(ctx context.Context, getter corev1client.SecretsGetter,
 			return nil, fmt.Errorf("%w; members that run go on, none can join: delete the Secret and then all members' pods at once, and it is made anew", err)
 		}
 		life := leaf.Cert.NotAfter.Sub(leaf.Cert.NotBefore)
-		if now.Before(leaf.Cert.NotBefore.Add(life*2/3)) && covers(leaf.Cert, o.Hosts) {
+		if now.Before(leaf.Cert.NotBefore.Add(life*2/3)) && coversHosts(leaf.Cert, o.Hosts) {
 			return secret.Data, nil
 		}
 		if leaf, err = o.leaf(authority, now); err != nil {
@@ -188,8 +188,8 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// covers compares as text: a wildcard is no name that x509 would verify.
-func covers(cert *x509.Certificate, hosts []string) bool {
+// coversHosts compares as text: a wildcard is no name that x509 would verify.
+func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := map[string]bool{}
 	for _, name := range cert.DNSNames {
 		has[name] = true

@@ -63,7 +63,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
-	all.start(ctx, "controller", func(ctx context.Context) error {
+	all.startPart(ctx, "controller", func(ctx context.Context) error {
 		var running sync.WaitGroup
 		defer running.Wait()
 		defer informers.Shutdown()
@@ -76,7 +76,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		}
 		return controller.Run(ctx)
 	})
-	return all.during(ctx, classes.WaitForSync)
+	return all.runDuring(ctx, classes.WaitForSync)
 }
 
 func clientFor(kubeconfig, agent string) (*rest.Config, error) {

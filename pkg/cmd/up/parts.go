@@ -27,8 +27,8 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// start runs one more part until stop. It is given values of ctx, not its end: only the order of stop ends a part.
-func (p *parts) start(ctx context.Context, name string, run func(ctx context.Context) error) {
+// startPart runs one more part until stop. It is given values of ctx, not its end: only the order of stop ends a part.
+func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
 	p.running = append(p.running, one)
@@ -64,8 +64,8 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// during runs do and returns its error, or the first of: a part's failure, ctx.
-func (p *parts) during(ctx context.Context, do func(ctx context.Context) error) error {
+// runDuring runs do and returns its error, or the first of: a part's failure, ctx.
+func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan error, 1)

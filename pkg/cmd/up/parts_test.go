@@ -22,7 +22,7 @@ func TestParts_stopInReverseOrder(t *testing.T) {
 	p := newParts()
 	ctx, cancel := context.WithCancel(t.Context())
 	for _, name := range []string{"etcd", "ledger", "dns", "api"} {
-		p.start(ctx, name, func(ctx context.Context) error {
+		p.startPart(ctx, name, func(ctx context.Context) error {
 			<-ctx.Done()
 			mutex.Lock()
 			defer mutex.Unlock()
@@ -50,10 +50,10 @@ func TestParts_failTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newParts()
 			release := make(chan struct{})
-			p.start(t.Context(), "etcd", func(context.Context) error { <-release; return run() })
-			p.start(t.Context(), "api", func(ctx context.Context) error { <-ctx.Done(); return nil })
+			p.startPart(t.Context(), "etcd", func(context.Context) error { <-release; return run() })
+			p.startPart(t.Context(), "api", func(ctx context.Context) error { <-ctx.Done(); return nil })
 			told := false
-			err := p.during(t.Context(), func(ctx context.Context) error {
+			err := p.runDuring(t.Context(), func(ctx context.Context) error {
 				close(release)
 				<-ctx.Done()
 				told = true
@@ -74,11 +74,11 @@ func TestParts_duringEndsWithItsContext(t *testing.T) {
 	p := newParts()
 	why := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err := p.during(ctx, func(ctx context.Context) error { cancel(why); <-ctx.Done(); return nil })
+	err := p.runDuring(ctx, func(ctx context.Context) error { cancel(why); <-ctx.Done(); return nil })
 	if err != nil && !errors.Is(err, why) {
 		t.Error(err)
 	}
-	p.start(t.Context(), "api", func(ctx context.Context) error { <-ctx.Done(); return errors.New("a request was cut") })
+	p.startPart(t.Context(), "api", func(ctx context.Context) error { <-ctx.Done(); return errors.New("a request was cut") })
 	if err := p.stop(); err == nil || !strings.Contains(err.Error(), "stopping api: a request was cut") {
 		t.Errorf("stop: %v", err)
 	}

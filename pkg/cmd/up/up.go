@@ -48,7 +48,7 @@ func (c *Config) Run(ctx context.Context) error {
 	defer dir.Close()
 
 	// Both ports before anything else: a taken one must not cost a start of etcd (U2).
-	listener, err := listen(c.Listen)
+	listener, err := bindPort(c.Listen)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer dns.Close()
 
-	credentials, kubeconfig, err := c.credentials(dir, listener.Addr().(*net.TCPAddr).AddrPort())
+	credentials, kubeconfig, err := c.makeCredentials(dir, listener.Addr().(*net.TCPAddr).AddrPort())
 	if err != nil {
 		return err
 	}
 
 	all := newParts()
-	err = c.serve(ctx, all, dir, listener, zones, dns, credentials, kubeconfig)
+	err = c.serveAll(ctx, all, dir, listener, zones, dns, credentials, kubeconfig)
 	if ctx.Err() != nil {
 		c.say("stopping")
 	} else {
@@ -82,8 +82,8 @@ func (c *Config) Run(ctx context.Context) error {
 	return err
 }
 
-// serve starts the parts one after the other, says that it is ready, and waits for an end.
-func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary, credentials *pki.Bundle, kubeconfig string) error {
+// serveAll starts the parts one after the other, says that it is ready, and waits for an end.
+func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary, credentials *pki.Bundle, kubeconfig string) error {
 	member, err := c.startEtcd(ctx, all, dir)
 	if err != nil {
 		return err
@@ -103,31 +103,31 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
 	}
 	// The ledger and its views outlive the API and DNS; etcd outlives them, and its clients end in between.
-	all.start(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
-	all.start(ctx, "ledger", server.RunLedger)
-	if err := all.during(ctx, server.WaitForViews); err != nil {
+	all.startPart(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
+	all.startPart(ctx, "ledger", server.RunLedger)
+	if err := all.runDuring(ctx, server.WaitForViews); err != nil {
 		return err
 	}
 	dnsserving.NewMetrics(server.Registry(), dns)
-	all.start(ctx, "dns", dns.Run)
-	all.start(ctx, "api", server.Run)
-	if err := all.during(ctx, server.WaitForAPI); err != nil {
+	all.startPart(ctx, "dns", dns.Run)
+	all.startPart(ctx, "api", server.Run)
+	if err := all.runDuring(ctx, server.WaitForAPI); err != nil {
 		return err
 	}
 	c.say("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
 	if err := c.startController(ctx, all, kubeconfig, server, zones, dns); err != nil {
 		return err
 	}
-	if err := all.during(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
+	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
 		return err
 	}
-	if err := all.during(ctx, func(ctx context.Context) error { return c.waitForLoaded(ctx, kubeconfig, zones) }); err != nil {
+	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.waitForLoaded(ctx, kubeconfig, zones) }); err != nil {
 		return err
 	}
 	c.sayWhatIsServed(zones, kubeconfig, dns.Addrs()[0])
 	c.say("ready: API on https://%s, DNS on %s (views %s), kubectl --kubeconfig %s get zones -A",
 		listener.Addr(), dns.Addrs()[0], views(c.DNSViews), kubeconfig)
-	return all.during(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
+	return all.runDuring(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
 }
 
 func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*embed.Member, error) {
@@ -141,7 +141,7 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	if err != nil {
 		return nil, err
 	}
-	all.start(ctx, "etcd", func(ctx context.Context) error {
+	all.startPart(ctx, "etcd", func(ctx context.Context) error {
 		defer member.Stop()
 		select {
 		case <-member.Failed():
@@ -153,8 +153,8 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	return member, nil
 }
 
-// credentials makes what is needed to serve and to be the administrator, and writes the kubeconfig.
-func (c *Config) credentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
+// makeCredentials makes what is needed to serve and to be the administrator, and writes the kubeconfig.
+func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
 	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
 	if err != nil {
 		return nil, "", fmt.Errorf("data-dir %s: %w", dir.Path(), err)
@@ -285,7 +285,7 @@ func views(list []string) string {
 	return strings.Join(named, ", ")
 }
 
-func listen(at netip.AddrPort) (net.Listener, error) {
+func bindPort(at netip.AddrPort) (net.Listener, error) {
 	listener, err := net.Listen("tcp", at.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

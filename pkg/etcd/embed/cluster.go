@@ -52,14 +52,14 @@ type Cluster struct {
 // Validate reports all that is wrong, by the names of the flags.
 func (c *Cluster) Validate() error {
 	var wrong []error
-	members, err := c.members()
+	members, err := c.parseMembers()
 	switch {
 	case err != nil:
 		wrong = append(wrong, fmt.Errorf("--etcd-initial-cluster %q: %w; want NAME=https://HOST:PORT for each member, with commas between", c.InitialCluster, err))
 	case c.MemberName == "":
 		wrong = append(wrong, errors.New("--etcd-member-name: must not be empty; in a StatefulSet it is the name of the pod"))
 	case members[c.MemberName] == nil:
-		wrong = append(wrong, fmt.Errorf("--etcd-member-name %s: --etcd-initial-cluster does not name it, only %s; add it there, the same on every member", c.MemberName, strings.Join(names(members), ", ")))
+		wrong = append(wrong, fmt.Errorf("--etcd-member-name %s: --etcd-initial-cluster does not name it, only %s; add it there, the same on every member", c.MemberName, strings.Join(memberNames(members), ", ")))
 	}
 	if listen, err := url.Parse(c.ListenPeer); err != nil || listen.Scheme != "https" || net.ParseIP(listen.Hostname()) == nil || listen.Port() == "" || strings.Trim(listen.Path, "/") != "" {
 		wrong = append(wrong, fmt.Errorf("--etcd-listen-peer %q: must be https://IP:PORT, for all addresses of the pod https://0.0.0.0:2380", c.ListenPeer))
@@ -76,7 +76,7 @@ func (c *Cluster) Validate() error {
 	return errors.Join(wrong...)
 }
 
-func (c *Cluster) members() (types.URLsMap, error) {
+func (c *Cluster) parseMembers() (types.URLsMap, error) {
 	members, err := types.NewURLsMap(c.InitialCluster)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (c *Cluster) members() (types.URLsMap, error) {
 		return nil, errors.New("it names no member")
 	}
 	seen := map[string]string{}
-	for _, member := range names(members) {
+	for _, member := range memberNames(members) {
 		urls := members[member]
 		if len(urls) != 1 || urls[0].Scheme != "https" {
 			return nil, fmt.Errorf("member %q must have one URL, and an https one", member)
@@ -98,7 +98,7 @@ func (c *Cluster) members() (types.URLsMap, error) {
 	return members, nil
 }
 
-func names(members types.URLsMap) []string {
+func memberNames(members types.URLsMap) []string {
 	var out []string
 	for member := range members {
 		out = append(out, member)
@@ -115,12 +115,12 @@ func (c *Cluster) tls() transport.TLSInfo {
 	}
 }
 
-// join makes c, which is that of a sole member, the configuration of a member of cluster.
-func (c *Cluster) join(to *etcd.Config, dir *Dir, log *zap.Logger) error {
+// joinCluster makes c, which is that of a sole member, the configuration of a member of cluster.
+func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	members, err := c.members()
+	members, err := c.parseMembers()
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c *Cluster) join(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if stored(to.Dir) {
 		return nil // what is stored decides (E6)
 	}
-	formed, err := c.formed(members, log)
+	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
 		return err // nobody has begun: all of them begin together
 	}
@@ -148,14 +148,14 @@ func (c *Cluster) join(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 // stored reports whether a member has run in the directory.
 func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// formed is the cluster as the first peer that answers knows it; nil where none does.
-func (c *Cluster) formed(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
+// findCluster is the cluster as the first peer that answers knows it; nil where none does.
+func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("--etcd-peer-cert-file, --etcd-peer-key-file, --etcd-peer-ca-file: %w", err)
 	}
 	var peers []string
-	for _, member := range names(members) {
+	for _, member := range memberNames(members) {
 		if member != c.MemberName {
 			peers = append(peers, members[member].StringSlice()...)
 		}
@@ -208,7 +208,7 @@ func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
 	}
-	switch have, err := d.member(); {
+	switch have, err := d.readMember(); {
 	case err != nil:
 		return err
 	case have == name:
@@ -222,8 +222,8 @@ func (d *Dir) checkMember(name string) error {
 	}
 }
 
-// member is whose data is in the directory, "" for a sole member.
-func (d *Dir) member() (name string, err error) {
+// readMember is whose data is in the directory, "" for a sole member.
+func (d *Dir) readMember() (name string, err error) {
 	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", unwritable(d.path, err)
@@ -240,7 +240,7 @@ func (d *Dir) SetMember(name string) error {
 		}
 		return nil
 	}
-	return d.write(path, name)
+	return d.writeLine(path, name)
 }
 
 // LostMemberError says that the directory is empty while the cluster has long begun. Known: the cluster still counts

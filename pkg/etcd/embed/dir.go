@@ -50,12 +50,12 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, unwritable(path, err)
 	}
-	lock, err := acquire(path)
+	lock, err := acquireLock(path)
 	if err != nil {
 		return nil, err
 	}
 	d := &Dir{path: path, lock: lock}
-	if err := d.check(minFree); err != nil {
+	if err := d.checkDir(minFree); err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *Dir) Close() error {
 	return lock.Close()
 }
 
-func acquire(path string) (*os.File, error) {
+func acquireLock(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
 	lock, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -102,7 +102,7 @@ func acquire(path string) (*os.File, error) {
 	return lock, nil
 }
 
-func (d *Dir) check(minFree uint64) error {
+func (d *Dir) checkDir(minFree uint64) error {
 	if err := d.checkFormat(); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (d *Dir) checkFormat() error {
 	text, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return d.write(name, strconv.Itoa(Format))
+		return d.writeLine(name, strconv.Itoa(Format))
 	case err != nil:
 		return unwritable(d.path, err)
 	}
@@ -138,8 +138,8 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// write goes through a rename, so that a crash leaves no empty file behind.
-func (d *Dir) write(name, line string) error {
+// writeLine goes through a rename, so that a crash leaves no empty file behind.
+func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
 		return unwritable(d.path, err)

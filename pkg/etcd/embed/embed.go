@@ -88,20 +88,20 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
 	m := &Member{dir: cfg.Dir.Path(), failure: newFailure(cfg.Dir.Path())}
-	socket, err := m.socket(dir)
+	socket, err := m.choosePath(dir)
 	if err != nil {
 		return nil, err
 	}
 	m.endpoint = "unix://" + socket
-	config := m.config(cfg, dir)
+	config := m.etcdConfig(cfg, dir)
 	if cfg.Cluster != nil {
-		err = cfg.Cluster.join(config, cfg.Dir, m.logger(cfg))
+		err = cfg.Cluster.joinCluster(config, cfg.Dir, m.newLogger(cfg))
 	}
 	if err == nil && !stored(dir) {
 		err = cfg.Dir.SetMember(cfg.memberName())
 	}
 	if err != nil {
-		m.cleanup()
+		m.removeEphemeral()
 		return nil, err
 	}
 
@@ -119,21 +119,21 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 	select {
 	case r := <-result:
 		if r.err != nil {
-			m.cleanup()
-			return nil, m.failure.explain(r.err)
+			m.removeEphemeral()
+			return nil, m.failure.explainFailure(r.err)
 		}
 		m.server = r.server
 	case <-m.failure.done:
-		m.cleanup()
+		m.removeEphemeral()
 		return nil, m.failure.err
 	}
 	select {
 	case <-m.server.Server.ReadyNotify():
 		m.failure.ready.Store(true)
-		go m.relay()
+		go m.relayFailure()
 		return m, nil
 	case <-m.failure.done:
-		m.cleanup()
+		m.removeEphemeral()
 		return nil, m.failure.err
 	case <-ctx.Done():
 		m.Stop()
@@ -175,19 +175,19 @@ func (m *Member) Stop() {
 		case <-closed:
 		case <-lost:
 		}
-		m.cleanup()
+		m.removeEphemeral()
 	})
 }
 
-func (m *Member) cleanup() {
+func (m *Member) removeEphemeral() {
 	if m.ephemeral != "" {
 		os.RemoveAll(m.ephemeral)
 	}
 }
 
-func (m *Member) relay() {
+func (m *Member) relayFailure() {
 	if err, open := <-m.server.Err(); open && err != nil {
-		m.failure.set(m.failure.explain(err))
+		m.failure.setError(m.failure.explainFailure(err))
 	}
 }
 
@@ -226,7 +226,7 @@ func Reach(ctx context.Context, path string, log func(line string)) (endpoints [
 	return member.Endpoints(), func() { member.Stop(); dir.Close() }, nil
 }
 
-func (m *Member) socket(dir string) (string, error) {
+func (m *Member) choosePath(dir string) (string, error) {
 	if path := filepath.Join(dir, socketFile); len(path) <= maxSocketPath {
 		return path, nil
 	}
@@ -247,7 +247,7 @@ const (
 	catchUp = 1000
 )
 
-func (m *Member) config(cfg Config, dir string) *etcd.Config {
+func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c := etcd.NewConfig()
 	c.Name = soleMember
 	c.Dir = dir
@@ -272,11 +272,11 @@ func (m *Member) config(cfg Config, dir string) *etcd.Config {
 	// Shown every time a laptop sleeps or its disk stalls, and nothing anybody could act on.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
-	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.logger(cfg))
+	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))
 	return c
 }
 
-func (m *Member) logger(cfg Config) *zap.Logger {
+func (m *Member) newLogger(cfg Config) *zap.Logger {
 	level := zapcore.ErrorLevel
 	if cfg.Verbose {
 		level = zapcore.InfoLevel
@@ -318,7 +318,7 @@ var _ zapcore.CheckWriteHook = (*failure)(nil)
 
 func newFailure(dir string) *failure { return &failure{dir: dir, done: make(chan struct{})} }
 
-func (f *failure) set(err error) {
+func (f *failure) setError(err error) {
 	f.once.Do(func() {
 		f.err = err
 		close(f.done)
@@ -333,11 +333,11 @@ func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 			err = fmt.Errorf("%s: %w", entry.Message, cause)
 		}
 	}
-	f.set(f.explain(err))
+	f.setError(f.explainFailure(err))
 	runtime.Goexit()
 }
 
-func (f *failure) explain(err error) error {
+func (f *failure) explainFailure(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &FullError{Dir: f.dir, Err: err}

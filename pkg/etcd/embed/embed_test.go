@@ -177,7 +177,7 @@ func TestFailure_becomesAnErrorThatSaysWhatToDo(t *testing.T) {
 			returned := make(chan bool, 1)
 			go func() {
 				defer func() { returned <- false }()
-				report(m.logger(Config{}), zap.Error(fmt.Errorf("write /data/etcd/wal: %w", syscall.ENOSPC)))
+				report(m.newLogger(Config{}), zap.Error(fmt.Errorf("write /data/etcd/wal: %w", syscall.ENOSPC)))
 				returned <- true
 			}()
 			if <-returned {

@@ -28,7 +28,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
 	// Whom nobody can reach nobody can join, and who carries this out must still be there when it is done.
-	switch here, err := (&Dir{path: dataDir}).member(); {
+	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
 	case here == "":

@@ -55,7 +55,7 @@ func (d *Dir) Restore(from Snapshot) error {
 	}
 	if from.MemberName != "" {
 		cluster := Cluster{MemberName: from.MemberName, InitialCluster: from.InitialCluster}
-		members, err := cluster.members()
+		members, err := cluster.parseMembers()
 		if err != nil || members[from.MemberName] == nil {
 			return fmt.Errorf("--etcd-initial-cluster %q: it must name member %s with its URL (%v)", from.InitialCluster, from.MemberName, err)
 		}

@@ -29,7 +29,7 @@ type Change struct {
 // ReadSnapshot calls each for the changes in the snapshot at path, in the order in which they were made. What was
 // compacted before is not among them, so the last change of each key is the state.
 func ReadSnapshot(path string, each func(Change)) error {
-	return view(path, func(tx *bbolt.Tx) error {
+	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
 		if bucket == nil {
 			return errors.New("it has no keys")
@@ -52,7 +52,7 @@ func CheckSnapshot(path string) error {
 	if err != nil {
 		return err
 	}
-	return view(path, func(tx *bbolt.Tx) error {
+	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
@@ -75,9 +75,9 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// view reads a snapshot. bbolt trusts what it reads, so that a damaged page is a panic, or an address outside of the
-// file; both are errors here.
-func view(path string, read func(*bbolt.Tx) error) (err error) {
+// readSnapshot reads a snapshot. bbolt trusts what it reads, so that a damaged page is a panic, or an address outside
+// of the file; both are errors here.
+func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -82,7 +82,7 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 // Run looks after etcd until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
-		full, err := k.look(ctx)
+		full, err := k.checkMembers(ctx)
 		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Looking after etcd")
 		}
@@ -172,14 +172,14 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // fits leaves a twentieth of the quota, so that a member does not go back and forth.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// look measures, and does what is due: at most one defragmentation.
-func (k *Keeper) look(ctx context.Context) (full bool, err error) {
-	members, err := k.members(ctx)
+// checkMembers measures, and does what is due: at most one defragmentation.
+func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
+	members, err := k.listMembers(ctx)
 	if err != nil {
 		return false, err
 	}
 	k.setCorrupt(ctx, members)
-	alarms, err := k.alarms(ctx, members)
+	alarms, err := k.listAlarms(ctx, members)
 	if err != nil {
 		return false, err
 	}
@@ -194,10 +194,10 @@ func (k *Keeper) look(ctx context.Context) (full bool, err error) {
 	if k.setFull(nil) {
 		klog.FromContext(ctx).Info("Etcd takes writes again")
 	}
-	if err := k.shorten(ctx, members[0]); err != nil {
+	if err := k.compactHistory(ctx, members[0]); err != nil {
 		return false, err
 	}
-	return false, k.tidy(ctx, members)
+	return false, k.defragmentOne(ctx, members)
 }
 
 // sight is the revision at a time.
@@ -206,10 +206,10 @@ type sight struct {
 	at       time.Time
 }
 
-// shorten compacts history that takes much: where an eighth of the quota was written since the last time, what is older
-// than keepHistory; where 0.7 of the quota is in use, what is older than the last look. Else history goes every five
-// minutes, and one tenant could fill the quota in less.
-func (k *Keeper) shorten(ctx context.Context, m member) error {
+// compactHistory compacts history that takes much: where an eighth of the quota was written since the last time, what
+// is older than keepHistory; where 0.7 of the quota is in use, what is older than the last look. Else history goes
+// every five minutes, and one tenant could fill the quota in less.
+func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)
 	k.seen = append(k.seen, now)
@@ -242,8 +242,8 @@ func (k *Keeper) shorten(ctx context.Context, m member) error {
 	return nil
 }
 
-// members that answer, those that lead last: a leader that stops for a while makes everybody wait.
-func (k *Keeper) members(ctx context.Context) ([]member, error) {
+// listMembers that answer, those that lead last: a leader that stops for a while makes everybody wait.
+func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
 	for _, endpoint := range k.client.Endpoints() {
@@ -284,9 +284,9 @@ func leads(m member) int {
 	return 0
 }
 
-// alarms are the members that are full. Every member knows all alarms; which of them are of members that do not answer
-// is asked only where there is one, for the question goes through the log of all members as a write does.
-func (k *Keeper) alarms(ctx context.Context, members []member) ([]uint64, error) {
+// listAlarms are the members that are full. Every member knows all alarms; which of them are of members that do not
+// answer is asked only where there is one, for the question goes through the log of all members as a write does.
+func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
 	}
@@ -305,9 +305,9 @@ func (k *Keeper) alarms(ctx context.Context, members []member) ([]uint64, error)
 	return full, nil
 }
 
-// tidy defragments one member whose file is above half of the quota and more than half empty, if no other server is at
-// it and it was not done in the last hours (M1).
-func (k *Keeper) tidy(ctx context.Context, members []member) error {
+// defragmentOne defragments one member whose file is above half of the quota and more than half empty, if no other
+// server is at it and it was not done in the last hours (M1).
+func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := slices.IndexFunc(members, func(m member) bool {
 		return m.DbSize > m.quota()/2 && m.free() > m.DbSize/2 && m.free() >= k.minReclaim
 	})
@@ -343,7 +343,7 @@ func (k *Keeper) tidy(ctx context.Context, members []member) error {
 	if _, err := k.client.Put(ctx, done, "", clientv3.WithLease(lease.ID)); err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
 	}
-	return k.defragment(ctx, members[due])
+	return k.defragmentMember(ctx, members[due])
 }
 
 // doneKey stands for as long as a member is not to be defragmented again.
@@ -380,7 +380,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 	return nil // it is the only one
 }
 
-func (k *Keeper) defragment(ctx context.Context, m member) error {
+func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
 	began := time.Now()
@@ -406,11 +406,11 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	if _, err := k.client.Compact(limited, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	turn, err := k.turn(limited)
+	turn, err := k.memberInTurn(limited)
 	if err != nil {
 		return err
 	}
-	members, err := k.members(ctx)
+	members, err := k.listMembers(ctx)
 	if err != nil {
 		return err
 	}
@@ -418,11 +418,11 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 		if m.id() != turn || m.fits() || m.free() < m.DbSize/20 {
 			continue
 		}
-		if err := k.defragment(ctx, m); err != nil {
+		if err := k.defragmentMember(ctx, m); err != nil {
 			return err
 		}
 	}
-	if members, err = k.members(ctx); err != nil {
+	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}
 	var wrong []error
@@ -443,8 +443,8 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-// turn is the member whose turn it is by the clock.
-func (k *Keeper) turn(ctx context.Context) (uint64, error) {
+// memberInTurn is the member whose turn it is by the clock.
+func (k *Keeper) memberInTurn(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("etcd's members: %w", err)

@@ -149,7 +149,7 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 
 	registry := metrics.NewKubeRegistry()
 	k := quickMeasured(connect(t, endpoint), registry)
-	if _, err := k.look(t.Context()); err != nil {
+	if _, err := k.checkMembers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.Checks()[0].Check(nil); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
@@ -179,12 +179,12 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 			_, refused = client.Put(t.Context(), fmt.Sprintf("alive/%d", n), strings.Repeat("v", 32<<10))
 		}
 		mustBeNoSpace(t, noSpace(refused))
-		if _, err = k.look(t.Context()); made == 10 {
+		if _, err = k.checkMembers(t.Context()); made == 10 {
 			t.Fatal("room was made ten times")
 		}
 	}
 	for range 3 {
-		full, err := k.look(t.Context())
+		full, err := k.checkMembers(t.Context())
 		if !full || err == nil || !strings.Contains(err.Error(), "live data exceeds the quota") || !strings.Contains(err.Error(), "raise its quota") {
 			t.Fatalf("full %t: %v", full, err)
 		}
@@ -223,7 +223,7 @@ func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 			first = r.Header.Revision
 		}
 		if n%8 == 0 {
-			if full, err := k.look(t.Context()); full || err != nil {
+			if full, err := k.checkMembers(t.Context()); full || err != nil {
 				t.Fatalf("after %d MiB etcd is full: %t, %v", n*256>>10, full, err)
 			}
 			time.Sleep(20 * time.Millisecond) // etcd frees what is compacted by itself
@@ -248,7 +248,7 @@ func TestKeeper_leavesShortHistory(t *testing.T) {
 	first := store.Must(client.Put(t.Context(), "k", "v")).Header.Revision
 	for n := range 100 {
 		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
-		if _, err := k.look(t.Context()); err != nil {
+		if _, err := k.checkMembers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -285,7 +285,7 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 
 	k := quick(client)
 	k.keepHistory = time.Hour
-	if _, err := k.look(t.Context()); err != nil || size() != big {
+	if _, err := k.checkMembers(t.Context()); err != nil || size() != big {
 		t.Fatalf("a small store was stopped for little: %d from %d, %v", size(), big, err)
 	}
 	k.minReclaim = 1 << 20
@@ -294,13 +294,13 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	if err := other.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.look(t.Context()); err != nil || size() != big {
+	if _, err := k.checkMembers(t.Context()); err != nil || size() != big {
 		t.Fatalf("defragmented beside another server: %d from %d, %v", size(), big, err)
 	}
 	if err := session.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.look(t.Context()); err != nil || size() > big/2 {
+	if _, err := k.checkMembers(t.Context()); err != nil || size() > big/2 {
 		t.Fatalf("not given back: %d from %d, %v", size(), big, err)
 	}
 	for n := range 150 {
@@ -309,7 +309,7 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	store.Must(client.Compact(t.Context(), store.Must(client.Get(t.Context(), "k")).Header.Revision, clientv3.WithCompactPhysical()))
 	countFree(t, client, endpoint)
 	big = size()
-	if _, err := k.look(t.Context()); err != nil || size() != big {
+	if _, err := k.checkMembers(t.Context()); err != nil || size() != big {
 		t.Fatalf("stopped again for %d from %d, %v", size(), big, err)
 	}
 }
@@ -390,7 +390,7 @@ func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
 	registry := metrics.NewKubeRegistry()
 	k := NewKeeper(client, prefix, registry)
 	look := func() (string, error) {
-		_, _ = k.look(t.Context())
+		_, _ = k.checkMembers(t.Context())
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)

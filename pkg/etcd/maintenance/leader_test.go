@@ -119,7 +119,7 @@ func TestKeeper_handsOverBeforeTheLeaderIsDefragmented(t *testing.T) {
 		k.minReclaim, k.keepHistory = 1<<20, time.Hour
 		size := status(client).DbSize
 		asked = nil
-		if _, err := k.look(t.Context()); err != nil {
+		if _, err := k.checkMembers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return asked, status(client).DbSize < size/2

@@ -41,7 +41,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 		}
 	}
 	for until := time.Now().Add(catchUp); ; {
-		least, most, err := ahead(ctx, client)
+		least, most, err := revisionAhead(ctx, client)
 		switch {
 		case err != nil:
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
@@ -70,9 +70,9 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// ahead is by how much the revision of the first member that answers is ahead of its log: between least and most, for
-// both grow while they are read. Of an etcd that tells nothing of its log it is an error.
-func ahead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
+// revisionAhead is by how much the revision of the first member that answers is ahead of its log: between least and
+// most, for both grow while they are read. Of an etcd that tells nothing of its log it is an error.
+func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {
 		var seen [2]*clientv3.StatusResponse

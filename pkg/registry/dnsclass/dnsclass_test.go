@@ -124,7 +124,7 @@ func TestRow(t *testing.T) {
 	} {
 		class := public()
 		class.Spec.Namespaces, class.Annotations = test.selection, map[string]string{v1alpha1.AnnotationDefaultClass: test.def}
-		if got := namespaces(class); got != test.want {
+		if got := describeNamespaces(class); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.selection, got, test.want)
 		}
 	}

@@ -36,11 +36,11 @@ func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*me
 func row(of *v1alpha1.DNSClass) []any {
 	return []any{
 		of.Name, status.OrNone(class.ProviderOf(&of.Spec)), class.IsDefault(of), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
-		status.Cut(namespaces(of), namespacesWidth), status.Message(of.Status.Conditions, v1alpha1.ConditionReady),
+		status.Cut(describeNamespaces(of), namespacesWidth), status.Message(of.Status.Conditions, v1alpha1.ConditionReady),
 	}
 }
 
-func namespaces(of *v1alpha1.DNSClass) string {
+func describeNamespaces(of *v1alpha1.DNSClass) string {
 	const all = "<all>"
 	selection := of.Spec.Namespaces
 	if selection == nil {

@@ -96,14 +96,14 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 		switch err := unreadable[name]; {
 		case z.listing == f.listing:
 		case err != nil:
-			f.freeze(ctx, key, err)
+			f.freezeZone(ctx, key, err)
 			delete(unreadable, name)
 		default:
-			f.remove(key, z)
+			f.removeZone(key, z)
 		}
 	}
 	for name, err := range unreadable {
-		f.freeze(ctx, name, err)
+		f.freezeZone(ctx, name, err)
 	}
 	f.listed = true
 	f.checkSync()
@@ -122,17 +122,17 @@ func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, fi
 	switch {
 	case tx.Gone:
 		f.setPending(z, nil)
-		f.remove(key, z)
+		f.removeZone(key, z)
 	case z.proof != nil && !z.proof.held:
 		z.proof.waiting = append(z.proof.waiting, tx)
 	case z.frozen == nil:
-		return f.apply(ctx, key, z, tx)
+		return f.applyToSet(ctx, key, z, tx)
 	}
 	return nil
 }
 
-// apply puts a transaction into the Set.
-func (f *Feed) apply(ctx context.Context, key string, z *zone, tx content.Transaction) error {
+// applyToSet puts a transaction into the Set.
+func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.Transaction) error {
 	err := fmt.Errorf("zone %s: %w", key, zoneview.ErrUnknown)
 	if z.identity.UID != "" {
 		err = f.set.Apply(z.identity.UID, tx, z.identity)
@@ -140,7 +140,7 @@ func (f *Feed) apply(ctx context.Context, key string, z *zone, tx content.Transa
 	switch {
 	case err != nil:
 		if z.misfits++; z.misfits == maxMisfits {
-			f.freeze(ctx, key, fmt.Errorf("%d times in a row a step of the journal did not fit: %w", maxMisfits, err))
+			f.freezeZone(ctx, key, fmt.Errorf("%d times in a row a step of the journal did not fit: %w", maxMisfits, err))
 		}
 	case len(tx.Steps) > 0:
 		z.misfits = 0
@@ -153,15 +153,15 @@ func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if z := f.zones[key]; z != nil && z.identity.UID != "" && z.identity.UID != uid {
-		f.remove(key, z)
+		f.removeZone(key, z)
 	}
 }
 
-func (f *Feed) remove(key string, z *zone) {
+func (f *Feed) removeZone(key string, z *zone) {
 	f.set.Remove(z.identity.UID)
 	z.identity.UID, z.proof = "", nil
 	if z.pending == nil {
-		f.confirm(key, z)
+		f.confirmZone(key, z)
 	}
 }
 
@@ -172,18 +172,18 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	defer f.mutex.Unlock()
 	switch {
 	case freeze:
-		f.freeze(ctx, key, err)
+		f.freezeZone(ctx, key, err)
 	case err == nil && f.zones[key] != nil:
 		f.zones[key].misfits = 0
-		f.confirm(key, f.zones[key])
+		f.confirmZone(key, f.zones[key])
 	case err != nil && !f.synced:
 		f.setPending(f.ensureZone(key), err)
 	}
 }
 
-// freeze keeps a zone as it is in the Set: at the last serial that was proven, or not there at all. No reader gets what
-// is not proven. A proof in flight is of what was before, so it must not end what this begins.
-func (f *Feed) freeze(ctx context.Context, key string, err error) {
+// freezeZone keeps a zone as it is in the Set: at the last serial that was proven, or not there at all. No reader
+// gets what is not proven. A proof in flight is of what was before, so it must not end what this begins.
+func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
 		f.frozen++
@@ -196,8 +196,8 @@ func (f *Feed) freeze(ctx context.Context, key string, err error) {
 	f.checkSync()
 }
 
-// confirm ends what made a zone pending or frozen, and forgets one that is not in the Set.
-func (f *Feed) confirm(key string, z *zone) {
+// confirmZone ends what made a zone pending or frozen, and forgets one that is not in the Set.
+func (f *Feed) confirmZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil
 		f.frozen--

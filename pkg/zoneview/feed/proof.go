@@ -81,13 +81,13 @@ func (p *Proof) Run(ctx context.Context) error {
 			klog.FromContext(ctx).Error(damaged, "The journal does not lead back to what is delivered of a zone: it is served again when it settles; run kubizone fsck", "zone", snapshot.String())
 		}
 	}
-	return p.end(ctx, delivered, err)
+	return p.finishProof(ctx, delivered, err)
 }
 
-// end puts the zone in and leads it on by what came meanwhile, or freezes it where it cannot be proven and the base is
-// final. delivered is what is delivered, some steps before the snapshot where the zone is not settled; nil: it is not
-// known.
-func (p *Proof) end(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
+// finishProof puts the zone in and leads it on by what came meanwhile, or freezes it where it cannot be proven and
+// the base is final. delivered is what is delivered, some steps before the snapshot where the zone is not settled;
+// nil: it is not known.
+func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -97,7 +97,7 @@ func (p *Proof) end(ctx context.Context, delivered *zoneview.Snapshot, err error
 	z.proof = nil
 	switch {
 	case err != nil && p.base.Final:
-		f.freeze(ctx, p.key, err)
+		f.freezeZone(ctx, p.key, err)
 		return err
 	case err != nil:
 		return err
@@ -108,10 +108,10 @@ func (p *Proof) end(ctx context.Context, delivered *zoneview.Snapshot, err error
 		f.set.PutUnsettled(snapshot, delivered, p.base.Since)
 	}
 	for _, tx := range p.waiting {
-		if err := f.apply(ctx, p.key, z, tx); err != nil {
+		if err := f.applyToSet(ctx, p.key, z, tx); err != nil {
 			return err
 		}
 	}
-	f.confirm(p.key, z)
+	f.confirmZone(p.key, z)
 	return nil
 }

@@ -142,7 +142,7 @@ func (s *Source) updateNext(ctx context.Context) bool {
 		return false
 	}
 	defer s.queue.Done(zone)
-	err := s.update(ctx, zone)
+	err := s.updateZone(ctx, zone)
 	if ctx.Err() != nil {
 		return false
 	}

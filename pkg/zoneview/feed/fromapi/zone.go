@@ -52,8 +52,8 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
-// update makes the Set say of one zone what its Zone says. An error is one to try again after.
-func (s *Source) update(ctx context.Context, object cache.ObjectName) error {
+// updateZone makes the Set say of one zone what its Zone says. An error is one to try again after.
+func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
 		return err
@@ -67,13 +67,13 @@ func (s *Source) update(ctx context.Context, object cache.ObjectName) error {
 		return nil // S7.2: there is nothing to deliver, and an event will say when there is
 	}
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
-		err := s.countRestart(s.follow(ctx, zone, snapshot))
+		err := s.countRestart(s.followZone(ctx, zone, snapshot))
 		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
 			return err
 		}
 		klog.FromContext(ctx).Info("a zone is read anew", "zone", key, "serial", snapshot.Serial(), "reason", err)
 	}
-	return s.countRestart(s.read(ctx, object, zone))
+	return s.countRestart(s.readZone(ctx, object, zone))
 }
 
 // isExpired is the 410 of a server that no longer holds a serial.
@@ -90,8 +90,8 @@ func (s *Source) countRestart(err error) error {
 	return err
 }
 
-// follow leads a zone that is in the Set to its settled serial.
-func (s *Source) follow(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
+// followZone leads a zone that is in the Set to its settled serial.
+func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
 		// A store that was restored may have come to the same serial another way.
@@ -107,9 +107,9 @@ func (s *Source) follow(ctx context.Context, zone *v1alpha1.Zone, snapshot *zone
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// read reads a zone whole and puts it in, proven, at its settled serial. While the proof is in flight it leads the zone
-// on: the server holds the steps of a busy zone for seconds only.
-func (s *Source) read(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
+// readZone reads a zone whole and puts it in, proven, at its settled serial. While the proof is in flight it leads
+// the zone on: the server holds the steps of a busy zone for seconds only.
+func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := s.readDefinition(ctx, zone)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Source) read(ctx context.Context, object cache.ObjectName, zone *v1alph
 		switch {
 		case proof == nil:
 			// What was read is the newest state. The settled one may be some steps before it, or behind it by now.
-			if snapshot, err = s.moveTo(ctx, now, snapshot, settled); err == nil {
+			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
 				proving.Go(func() { proof <- begun.Run(ctx) })
@@ -152,8 +152,8 @@ func (s *Source) read(ctx context.Context, object cache.ObjectName, zone *v1alph
 	}
 }
 
-// moveTo is the state of zone at a serial, from a snapshot some steps before or after it.
-func (s *Source) moveTo(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (*zoneview.Snapshot, error) {
+// moveToSerial is the state of zone at a serial, from a snapshot some steps before or after it.
+func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (*zoneview.Snapshot, error) {
 	switch {
 	case settled == snapshot.Serial():
 		return snapshot, nil
@@ -173,8 +173,8 @@ func (s *Source) moveTo(ctx context.Context, zone *v1alpha1.Zone, snapshot *zone
 	return snapshot.UndoAll(steps)
 }
 
-// request asks for one subresource of a zone in the form definition.
-func (s *Source) request(ctx context.Context, zone *v1alpha1.Zone, subresource string, parameters map[string]string) (io.ReadCloser, error) {
+// requestSubresource asks for one subresource of a zone in the form definition.
+func (s *Source) requestSubresource(ctx context.Context, zone *v1alpha1.Zone, subresource string, parameters map[string]string) (io.ReadCloser, error) {
 	request := s.Client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
 		Param("form", v1alpha1.FormDefinition).SetHeader("Accept", "application/json")
 	for name, value := range parameters {
@@ -187,7 +187,7 @@ func (s *Source) request(ctx context.Context, zone *v1alpha1.Zone, subresource s
 func (s *Source) readDefinition(ctx context.Context, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, entriesTime)
 	defer cancel()
-	body, err := s.request(ctx, zone, "entries", nil)
+	body, err := s.requestSubresource(ctx, zone, "entries", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (s *Source) readDefinition(ctx context.Context, zone *v1alpha1.Zone) (*zone
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)
 	defer cancel()
-	body, err := s.request(ctx, zone, "changes", map[string]string{
+	body, err := s.requestSubresource(ctx, zone, "changes", map[string]string{
 		"since": strconv.FormatUint(uint64(since), 10), "until": strconv.FormatUint(uint64(until), 10),
 	})
 	if err != nil {
