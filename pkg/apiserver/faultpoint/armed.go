@@ -144,9 +144,9 @@ func (t *transaction) Commit() (*clientv3.TxnResponse, error) {
 	if kind == "" {
 		return t.Txn.Commit()
 	}
-	plan().pass(kind + "-before")
+	plan().passPoint(kind + "-before")
 	r, err := t.Txn.Commit()
-	if err == nil && r.Succeeded && plan().pass(kind+"-after") {
+	if err == nil && r.Succeeded && plan().passPoint(kind+"-after") {
 		return nil, status.Error(codes.Unavailable, "the answer was lost (a fault of a test)")
 	}
 	return r, err
