@@ -58,9 +58,13 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
-	// claim is what it holds or wants alone, nil for nothing. stale says that it has won or lost a name since.
-	claim *claim
-	stale bool
+	// created decides which of two classes has what both claim. claims are names with what each means to this class, and
+	// lost is the class that has one of them with another meaning, empty for none. stale says that lost has changed
+	// since the Loop was told.
+	created time.Time
+	claims  map[string]string
+	lost    string
+	stale   bool
 }
 
 // noteHealth keeps what the class was just found to be.
@@ -100,15 +104,13 @@ func (c *classSync) tellMissing(name string) {
 func (c *classSync) decideClaims() {
 	var order []precedence.Rank // their ids are the names of classes
 	for name, known := range c.known {
-		if known.claim != nil {
-			order = append(order, precedence.Rank{Since: known.claim.since, ID: name})
-		}
+		order = append(order, precedence.Rank{Since: known.created, ID: name})
 	}
 	slices.SortFunc(order, precedence.Rank.Compare)
-	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claim.names })
+	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claims })
 	for at, class := range order {
-		if known := c.known[class.ID]; known.claim.lost != lost[at].ID {
-			known.claim.lost, known.stale = lost[at].ID, true
+		if known := c.known[class.ID]; known.lost != lost[at].ID {
+			known.lost, known.stale = lost[at].ID, true
 			c.queue.Add(task{kind: classTask, name: class.ID})
 		}
 	}
@@ -178,7 +180,11 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		can = spec.Provider.Abilities()
 	}
 	spec.DriftInterval = c.driftInterval(of, can)
-	return &knownClass{uid: of.UID, generation: of.Generation, secrets: secrets, abilities: can, spec: spec, claim: claimOf(of, can)}, nil
+	made := &knownClass{uid: of.UID, generation: of.Generation, created: of.CreationTimestamp.Time, secrets: secrets, abilities: can, spec: spec}
+	if !of.Spec.Paused { // No primary serves a class that is paused, so it claims nothing.
+		made.claims = can.Claims
+	}
+	return made, nil
 }
 
 // replaceClass takes a class in for what was known of it, nil for nothing, and takes its provider away where another
@@ -192,10 +198,10 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.known[name] = fresh
 	c.decideClaims()
 	fresh.stale = false
-	if fresh.claim != nil && fresh.claim.lost != "" {
+	if fresh.lost != "" {
 		defer fresh.spec.Provider.Close() // it was never used
-		fresh.spec.Provider, fresh.spec.Err = nil, lostTo(fresh.claim.lost)
-		fresh.spec.Err.Permanent = true
+		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf(
+			"DNSClass %s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries", fresh.lost)}
 	}
 	fresh.spec.Generation = generationOf(fresh)
 }
@@ -222,10 +228,7 @@ func generationOf(known *knownClass) string {
 	for _, name := range slices.Sorted(maps.Keys(known.secrets)) {
 		text += "/" + name + "=" + known.secrets[name]
 	}
-	if known.claim != nil {
-		text += "/" + known.claim.lost
-	}
-	return text
+	return text + "/" + known.lost
 }
 
 // lookAtSecrets has every class looked at. A watch of its Secrets would need the right to list all of a namespace.

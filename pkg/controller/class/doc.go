@@ -27,6 +27,5 @@
 //	        (announce.go)
 //
 // zone.go, records.go and classes.go carry the steps out for one kind of object each, and remember what they wrote.
-// store.go keeps Deliveries and finalizers, in the form of state.go; claims.go says which class has a name that
-// several want.
+// store.go keeps Deliveries and finalizers, in the form of state.go.
 package class
