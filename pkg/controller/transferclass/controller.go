@@ -61,10 +61,10 @@ type Controller struct {
 	failing map[string]string
 }
 
-// task is one class to look at; with peers also at its settings and Secrets.
+// task is one class to look at, with peers also at its settings and Secrets; or secondaries to remind.
 type task struct {
-	class string
-	peers bool
+	class         string
+	peers, remind bool
 }
 
 // serving is a class as the Primary has it.
@@ -117,7 +117,7 @@ func New(config Config) (*Controller, error) {
 
 func (c *Controller) classChanged(object any) {
 	if name, err := cache.DeletionHandlingObjectToName(object); err == nil {
-		c.queue.Add(task{name.Name, true})
+		c.queue.Add(task{class: name.Name, peers: true})
 	}
 }
 
@@ -147,41 +147,35 @@ func (c *Controller) Run(ctx context.Context) {
 	// In the order in which they have a right to the names of their keys.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
-		c.syncTask(ctx, task{of.Name, true})
+		c.syncTask(ctx, task{class: of.Name, peers: true})
 	}
 	close(c.begun)
+	go c.addTasks(ctx)
+	for {
+		next, end := c.queue.Get()
+		if end {
+			return
+		}
+		c.syncTask(ctx, next)
+		c.queue.Done(next)
+	}
+}
+
+// addTasks has the Secrets of classes looked at, and secondaries reminded, until ctx ends.
+func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
 	defer secrets.Stop()
 	defer remind.Stop()
-	todo := make(chan task)
-	go func() {
-		defer close(todo)
-		for {
-			next, end := c.queue.Get()
-			if end {
-				return
-			}
-			todo <- next
-		}
-	}()
 	for {
 		select {
-		case next, ok := <-todo:
-			if !ok {
-				return
-			}
-			c.syncTask(ctx, next)
-			c.queue.Done(next)
+		case <-ctx.Done():
+			return
+		case <-remind.C:
+			c.queue.Add(task{remind: true})
 		case <-secrets.C:
 			for _, object := range c.Classes.Informer().GetStore().List() {
 				if of := object.(*v1alpha1.DNSClass); of.Spec.Transfer != nil {
-					c.queue.Add(task{of.Name, true})
-				}
-			}
-		case <-remind.C:
-			for name, one := range c.serving {
-				for _, uid := range c.Members.Unconfirmed(name) {
-					one.Announce(uid)
+					c.queue.Add(task{class: of.Name, peers: true})
 				}
 			}
 		}
@@ -190,9 +184,12 @@ func (c *Controller) Run(ctx context.Context) {
 
 func (c *Controller) syncTask(ctx context.Context, at task) {
 	var err error
-	if at.peers {
+	switch {
+	case at.remind:
+		c.remindSecondaries()
+	case at.peers:
 		err = c.syncPeers(ctx, at.class)
-	} else {
+	default:
 		err = c.syncMembers(ctx, at.class)
 	}
 	switch {
@@ -205,6 +202,15 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 			klog.FromContext(ctx).Error(err, "A class is not served as it should be; it is looked at again", "class", at.class)
 		}
 		c.queue.AddRateLimited(at)
+	}
+}
+
+// remindSecondaries tells secondaries again of the serials that they have not confirmed.
+func (c *Controller) remindSecondaries() {
+	for name, one := range c.serving {
+		for _, uid := range c.Members.Unconfirmed(name) {
+			one.Announce(uid)
+		}
 	}
 }
 
@@ -298,7 +304,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, in its Secret and at the secondaries", to.ID)
 		}
 		c.endClass(name)
-		c.queue.AddRateLimited(task{name, true})
+		c.queue.AddRateLimited(task{class: name, peers: true})
 	}
 	return nil
 }
