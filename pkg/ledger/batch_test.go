@@ -48,10 +48,10 @@ func (g *gate) set(point string) {
 	g.point, g.reached, g.open = point, make(chan struct{}, 100), make(chan struct{})
 }
 
-// Whose time is up has his object to himself again, though the batch that took his
-// write along is decided anew afterwards. The race detector judges this; without it,
-// what he writes into the object would be in the zone.
-func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
+// A caller whose time is up has its object to itself again, though the batch that took its write along is decided
+// anew afterwards. The race detector judges this; without it, what the caller writes into the object would be in the
+// zone.
+func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)
 	g := &gate{}
@@ -92,7 +92,7 @@ func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
 	<-outcomes // the object is changed
 	g.set("")  // the batch is lost to the other server, and decided anew
 	if err := <-outcomes; err != nil {
-		t.Errorf("who stays: %v", err)
+		t.Errorf("a caller that stays: %v", err)
 	}
 	s.MustBeClean()
 	var names []string
@@ -104,8 +104,8 @@ func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// What etcd takes in one transaction is what it was told: who finds it to be less than an embedded one is told
-// decides smaller batches from then on, and nobody hears of it.
+// A server finds out that etcd takes fewer operations in one transaction than it was told. From then on it decides
+// smaller batches, and no client notices.
 func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -29,7 +29,7 @@ func served(name, domain string, hosts, addresses int, below string) *v1alpha1.Z
 	return z
 }
 
-// Whoever has a zone in a chain chooses its labels and its name servers. None makes the rename of what it follows stop
+// A tenant with a zone in a chain chooses its labels and its name servers. None of them makes the rename of what it follows stop
 // halfway, for the chain's owner cannot undo it (S6.8): names of two paths, each of many labels, and servers at many
 // names.
 func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
@@ -115,7 +115,7 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 	}
 }
 
-// What is remembered of a zone that nobody writes any more is let go of, and read again when somebody does.
+// What is remembered of a zone that no client writes any more is forgotten, and read again with the next write.
 func TestLedger_forgetsZonesThatNobodyWrites(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -132,7 +132,7 @@ func TestLedger_forgetsZonesThatNobodyWrites(t *testing.T) {
 	}
 	s.Ledger.Forget(time.Now().Add(time.Second))
 	if n := known(); n > 0 {
-		t.Errorf("%d facts of a zone that nobody writes", n)
+		t.Errorf("%d facts of a zone that no client writes", n)
 	}
 	store.Must(s.UpdateRecord(t.Context(), "team-a", "www", func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.2" }))
 	if err := s.DeleteRecord(t.Context(), "team-a", "www"); err != nil {

@@ -272,34 +272,34 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 // While a removed zone's records pass to the zone above it, clients on both
 // servers try to take their names: until the cascade is through they are held
 // as they were in the zone that went (S2.7).
-func TestCascade_nobodyStealsANameOfAZoneThatWent_S2_7(t *testing.T) {
+func TestCascade_noNamespaceStealsANameOfAZoneThatWent_S2_7(t *testing.T) {
 	t.Parallel()
-	nobodySteals(t, func(s *store.Server) {
+	tryToSteal(t, func(s *store.Server) {
 		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
 	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
 }
 
 // The same while a zone is made over records of the zone above it: also between
 // the step that takes a record out and the one that takes it in.
-func TestCascade_nobodyStealsANameOfAZoneThatComes_S2_7(t *testing.T) {
+func TestCascade_noNamespaceStealsANameOfAZoneThatComes_S2_7(t *testing.T) {
 	t.Parallel()
-	nobodySteals(t, func(*store.Server) {}, func(s *store.Server) error {
+	tryToSteal(t, func(*store.Server) {}, func(s *store.Server) error {
 		_, err := s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*")))
 		return err
 	})
 }
 
 // The same where records that stood by a rule with shared, and held nothing, come to a zone whose rules let them hold.
-func TestCascade_nobodyStealsASharedNameOfAZoneThatWent_S2_7(t *testing.T) {
+func TestCascade_noNamespaceStealsASharedNameOfAZoneThatWent_S2_7(t *testing.T) {
 	t.Parallel()
-	nobodySteals(t, func(s *store.Server) {
+	tryToSteal(t, func(s *store.Server) {
 		shared := v1alpha1.DelegationRule{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*", Shared: true}}}
 		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", shared)))
 	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
 }
 
-// nobodySteals lets thieves try for the names of records whose zone changes.
-func nobodySteals(t *testing.T, before func(*store.Server), change func(*store.Server) error) {
+// tryToSteal lets thieves try for the names of records whose zone changes.
+func tryToSteal(t *testing.T, before func(*store.Server), change func(*store.Server) error) {
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
 	stop := servers[0].Run()

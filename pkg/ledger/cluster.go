@@ -18,9 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// What the config key says beside the format (see stored): which cluster the
-// store belongs to, by kube-system's UID, and when a namespace was last reaped,
-// in unix seconds.
+// The config key also says (see stored) which cluster the store belongs to, by kube-system's UID, and when a
+// namespace was last reaped, in unix seconds.
 const (
 	configCluster = "cluster"
 	configReaped  = "reaped"
@@ -85,9 +84,8 @@ func AdoptCluster(ctx context.Context, client *clientv3.Client, prefix, uid stri
 	return before, err
 }
 
-// TakeReapingTurn is how all replicas together keep the pace of S8.3: it returns 0
-// to one of them, once in each pace, and to the others how long it is to the next
-// turn. A turn that is not used is lost.
+// TakeReapingTurn keeps the pace of S8.3 over all replicas: it returns 0 to one of them, once in each pace, and to
+// the others the time to the next turn. A turn that is not used is lost.
 func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait time.Duration, err error) {
 	err = editConfig(ctx, l.mem.Client, l.mem.Layout, func(config map[string]json.RawMessage) (bool, error) {
 		wait = 0
@@ -99,7 +97,7 @@ func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait 
 			}
 			last := time.Unix(seconds, 0)
 			if last.After(now) {
-				// A clock that was ahead must not hold the turns back until this one is there too.
+				// The time of a clock that was ahead must not hold reaping back until the other clocks reach it.
 				wait = pace
 			} else if wait = pace - now.Sub(last); wait > 0 {
 				return false, nil

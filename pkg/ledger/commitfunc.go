@@ -22,9 +22,9 @@ func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64,
 	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
 }
 
-// WithCommit hands the write that a storage call makes through a client of StorageClient
-// to f. Records and Zones bring their own; this is for other resources, and for
-// holding the storage hook against Kubernetes' own exam of storage (test/storage).
+// WithCommit has f carry out the write that a storage call makes through a client of StorageClient. Records and Zones
+// bring their own function. This one is for other resources, and for running Kubernetes' own storage tests against
+// the hook (test/storage).
 func WithCommit(ctx context.Context, f CommitFunc) context.Context {
 	return withCommitter(ctx, f)
 }

@@ -353,7 +353,7 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
 func TestDelegation_bounds_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	s := st.Server() // nobody carries anything out
+	s := st.Server() // no server carries anything out
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	store.Must(s.CreateDelegation(store.Delegation("infra", "churn", "example", []string{"a"}, "*")))
 	for i := range 50 {
@@ -396,7 +396,7 @@ func TestDelegation_bounds_S4_8(t *testing.T) {
 	st.Settle()
 }
 
-// Who may write in a namespace of his own gives himself nothing of a zone elsewhere: not by the name of its object,
+// A user with rights in one namespace gives it nothing of a zone in another: not by the name of its object,
 // nor by an absolute pattern in a zone of his own (attack 82).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
 	t.Parallel()

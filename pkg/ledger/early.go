@@ -14,13 +14,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// EarlyRecord decides a Record write before it begins, from what this server
-// remembers: nothing is read for a write that will pass. rule is the delegation
-// that decides (`zone example.org., pattern "*.dev"`), "" where none does or
-// memory does not tell. The error is a 403 in the words of the write itself, and
-// it is proven: the transaction that a refused write ends with has compared every
-// fact it rests on. What is in doubt, and what is 422, is left to the write.
-// before is nil for a creation; both are left as they are.
+// EarlyRecord decides a Record write before it begins, from the memory of this server, so a write that will pass
+// costs no read. rule is the delegation that decides (`zone example.org., pattern "*.dev"`), "" where none does or
+// memory does not tell. The error is a 403 in the words of the write itself. It is proven: a refused write ends with
+// a transaction that compares every fact of the decision. Doubtful cases, and 422, are left to the write. before is
+// nil for a creation. Both objects are left as they are.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if objects.SameContent(before, after) { // S2.4
 		return "", nil
@@ -29,8 +27,8 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if err != nil {
 		return "", nil
 	}
-	// Who may have a name does not hang on its data; without data there is nothing to hash, which is the better part
-	// of a decision.
+	// Which namespace may have a name does not depend on the data. Without data there is nothing to hash, which is
+	// the larger part of a decision.
 	bare, record := ask, *ask.After
 	record.Values = nil
 	bare.After = &record
@@ -56,7 +54,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if set, _ := setOf(ctx); set != nil {
 		return "", nil // others of the set may make room for it
 	}
-	// It will be refused; with its data it may be for a reason that comes first.
+	// The write will be refused. With its data, the reason may be one that comes first.
 	if out = s.DecideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}

@@ -128,7 +128,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	st.Settle()
 }
 
-// Another server gives and withdraws the delegation all the time: who asks while it stands is never refused.
+// Another server gives and withdraws the delegation all the time: a request while it stands is never refused.
 func TestEarlyRecord_isNeverRefusedWhileDelegated_S2_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

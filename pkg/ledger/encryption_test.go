@@ -177,7 +177,7 @@ func opens(t *testing.T, st *store.Store, with value.Transformer) error {
 	return err
 }
 
-// Who has not the key serves nothing, and an older binary neither.
+// A server without the key serves nothing, and an older binary neither.
 func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(provided("one")))

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A standalone zone is removed and made anew before its records are let go: nobody
-// takes a name of theirs, on either server, until they are back (S2.7).
-func TestCascade_nobodyStealsANameOfAZoneMadeAnew_S2_7(t *testing.T) {
+// A standalone zone is removed and made anew before its records are let go: no namespace takes a name of theirs, on
+// either server, until they are back (S2.7).
+func TestCascade_noNamespaceStealsANameOfAZoneMadeAnew_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}

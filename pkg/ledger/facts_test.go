@@ -55,7 +55,7 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 		t.Error(err)
 	}
 	if now := s.Ledger.Stats().Conflicts.Load(); now != lost {
-		t.Errorf("%d decisions lost to nobody", now-lost)
+		t.Errorf("%d decisions lost without another server", now-lost)
 	}
 	s.Run()
 	st.Settle()
@@ -105,7 +105,7 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	st.Settle()
 }
 
-// Who creates what is there already, each time at another name, fills no memory with names: his record explains why
+// A client that creates what is there already, each time at another name, fills no memory with names: its record explains why
 // he lost.
 func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 		lost := s.Ledger.Stats().Conflicts.Load()
 		r := store.Must(s.CreateRecord(t.Context(), store.Record("infra", object, object+".example.org.", "A", "192.0.2.1")))
 		if now := s.Ledger.Stats().Conflicts.Load(); now != lost || (r.Status.ZoneRef != nil) != adopted {
-			t.Errorf("%s: %d decisions lost to nobody; %+v", object, now-lost, r.Status)
+			t.Errorf("%s: %d decisions lost without another server; %+v", object, now-lost, r.Status)
 		}
 	}
 	if err := s.Ledger.ReloadLate(t.Context(), key, make); err != nil {

@@ -26,31 +26,31 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Base is a zone as the store has it at one revision: where a view starts.
+// Base is a zone as the store has it at one revision, where a view starts.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since are the steps since the content that is delivered, where that is an earlier one and the journal has them
+	// Since are the steps after the content that is delivered, where that is an earlier one and the journal has them
 	// all (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash: a header that was damaged differs from it (S6.4).
 	Hash string
-	// Sets of the definition in canonical order, delegated children's cuts included.
+	// Sets are the RRsets of the definition in canonical order, those of delegated children's cuts included.
 	Sets []content.RRset
 }
 
-// Sink takes in what Follow reads. Its methods are called one after the other.
+// Sink receives what Follow reads. Its methods are called one after the other.
 type Sink interface {
 	// Reset begins a new start: zones that no Base names afterwards are gone.
 	Reset()
-	// Base gives one zone; at the start, and again after the feed was cut off.
+	// Base passes one zone; at the start, and again after the feed was cut off.
 	Base(Base)
 	// Unreadable names a Zone of the start whose object cannot be read, so that there is no Base of it.
 	Unreadable(namespace, name string, err error)
 	// Ready says that all zones of the start have been given.
 	Ready()
-	// Apply gives one journal transaction of the zone with this uid.
+	// Apply passes one journal transaction of the zone with this uid.
 	Apply(uid string, tx content.Transaction)
 }
 
@@ -220,7 +220,8 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// What is there now may fit still. Else the journal cannot be followed from rev either, and all is read again.
+		// The steps of the present may still fit. Otherwise the journal cannot be followed from rev either, and all
+		// is read again.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -40,9 +40,9 @@ func list(t *testing.T, s *store.Server) *listing {
 	return l
 }
 
-// F30: objects that cannot be read stop nobody else. A Zone is named; a Record is left out, and what is left does not
+// F30: objects that cannot be read do not stop the others. A Zone is named; a Record is left out, and what is left does not
 // make its zone's content state.
-func TestFollow_damagedObjectsStopNobodyElse(t *testing.T) {
+func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	s := st.Server()

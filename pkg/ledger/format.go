@@ -12,22 +12,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// stored is what the config key says of the form of the store; see cluster.go for the rest.
-//
-// A store of the first two formats has no leastReader: those programs compare format
-// alone, 1 for plain internal keys and 2 for sealed ones.
+// stored is the part of the config key about the form of the store; cluster.go has the rest. A store of the first two
+// formats has no leastReader: programs of that time compare format alone, 1 for plain internal keys and 2 for sealed
+// ones.
 type stored struct {
 	// Format is the highest migration that has been carried out.
 	Format int `json:"format"`
 	// LeastReader is the least format that a program must know to read and write the store.
 	LeastReader   int `json:"leastReader,omitempty"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Keys that the internal keys are sealed with (sealed.Keys), encrypted by the
-	// transformer of Records; none: they are not.
+	// Keys are those that the internal keys are sealed with (sealed.Keys), encrypted by the transformer of Records;
+	// none: they are not sealed.
 	Keys []byte `json:"keys,omitempty"`
 }
 
-// Formats before the config key named the least reader.
+// These formats are older than leastReader.
 const (
 	plainFormat  = 1
 	sealedFormat = 2
@@ -50,8 +49,8 @@ func (c stored) mayRead(all []migration) error {
 	return nil
 }
 
-// announceMigrations is the config with which the migrations that the store lacks may begin: a
-// program that must not see what they do reads so before they do it.
+// announceMigrations returns the config with which the migrations that the store lacks may begin: a program that must
+// not see what they do finds so in config before they do it.
 func (c stored) announceMigrations(all []migration) stored {
 	c.LeastReader = max(c.leastReader(), leastReader(all, c.Format))
 	if c.Format < namesLeastReader {
@@ -88,7 +87,7 @@ func (r refused) Then(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Else(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownError() }
 
-// outgrownError is what clients of a server read that is about to end.
+// outgrownError is the error for clients of a server that is about to end because a newer version has the store.
 func outgrownError() error {
 	return endsError{apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; nothing was written: try again, and another server answers")}
 }
@@ -142,10 +141,10 @@ type migration struct {
 	Run func(context.Context, *migrating) error
 }
 
-// newestFormat is the format that a program with these migrations knows.
+// newestFormat returns the format that a program with these migrations knows.
 func newestFormat(all []migration) int { return all[len(all)-1].Number }
 
-// leastReader is the format that the migrations after one require a program to know.
+// leastReader returns the format that the migrations after one require a program to know.
 func leastReader(all []migration, after int) (least int) {
 	for _, m := range all {
 		if m.Number > after && !m.OldersMayWrite {

@@ -51,7 +51,7 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 }
 
 // One fat record that is changed for ever fills neither etcd nor what has to be read of it: the journal keeps so many
-// octets. What is left is whole, the newest step among it, and whoever follows goes on; two servers trim beside each
+// octets. What is left is whole, the newest step among it, and a follower goes on; two servers trim beside each
 // other.
 func TestJournal_keepsSoManyOctets(t *testing.T) {
 	t.Parallel()
@@ -83,8 +83,8 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 				s := servers[i/(rounds/4)%2]
 				store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) { r.Spec.Values = fat("<", i+1) }))
 				if i == rounds/2 { // a mark that the zone has settled stands among its steps
-					for _, who := range []string{"team-b", ""} {
-						store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(who, "*")} }))
+					for _, ns := range []string{"team-b", ""} {
+						store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(ns, "*")} }))
 					}
 					st.Settle()
 				}
@@ -123,10 +123,10 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 			late := &following{listing: listing{ready: func() {}}, last: make(chan uint64, 1), steps: make(chan uint64, 10)}
 			go s.Ledger.Follow(ctx, late)
 			if n := <-late.last; n != uint64(z.Status.ContentGeneration) {
-				t.Errorf("who starts now starts at step %d, the zone is at %d", n, z.Status.ContentGeneration)
+				t.Errorf("a follower that starts now starts at step %d, the zone is at %d", n, z.Status.ContentGeneration)
 			}
 			store.Must(s.UpdateRecord(t.Context(), "team-b", "small", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
-			for who, f := range map[string]*following{"who has followed": early, "who started late": late} {
+			for name, f := range map[string]*following{"the early follower": early, "the late follower": late} {
 				n := began
 				if f == late {
 					n = uint64(z.Status.ContentGeneration)
@@ -135,10 +135,10 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 					select {
 					case next := <-f.steps:
 						if n++; next != n {
-							t.Fatalf("%s: step %d, want %d", who, next, n)
+							t.Fatalf("%s: step %d, want %d", name, next, n)
 						}
 					case <-time.After(time.Minute):
-						t.Fatalf("%s: step %d does not come", who, n+1)
+						t.Fatalf("%s: step %d does not come", name, n+1)
 					}
 				}
 			}
@@ -304,10 +304,10 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 				t.Errorf("steps that everybody has confirmed: %v", err)
 			}
 			chained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
-			// When nobody delivers the zone any more, it keeps no more than others.
+			// When no class delivers the zone any more, it keeps no more than others.
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 			run()
-			until(t, "steps that nobody needs are gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= 2*keep })
+			until(t, "steps that no follower needs are gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= 2*keep })
 		})
 	}
 }

@@ -25,43 +25,40 @@ import (
 
 // Config of a Ledger.
 type Config struct {
-	// Client to etcd; required. The ledger does not close it.
+	// Client is the client to etcd; required. The ledger does not close it.
 	Client *clientv3.Client
-	// Prefix of all keys, without a trailing slash; required.
+	// Prefix is that of all keys, without a trailing slash; required.
 	Prefix string
-	// Zones and Records say how the objects stand in etcd; required. Where Records
-	// are encrypted the internal keys are too.
+	// Zones and Records are the codecs of the objects; required. Where Records are encrypted the internal keys are
+	// too.
 	Zones, Records objects.ObjectCodec
-	// Delegations stand in etcd like this; what the zero value stands for: as Records do.
+	// Delegations is the codec of Delegations. The zero value is that of Records.
 	Delegations objects.ObjectCodec
-	// Deliveries stand in etcd like this. What the zero value stands for: there are none,
-	// and no journal is kept for them.
+	// Deliveries is the codec of Deliveries. With the zero value there are none, and no journal is kept for them.
 	Deliveries objects.ObjectCodec
-	// JournalSteps kept for each zone; 0: journal.JournalSteps. Where steps are long,
-	// fewer are, by journal.JournalOctets; where a provider has yet to hear of them, more.
+	// JournalSteps is the number of steps kept for each zone; 0: journal.JournalSteps. Where steps are long fewer are
+	// kept (journal.JournalOctets), and while a provider has not confirmed them more.
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
 	// and a view that name none; nil: none does. Every write of content asks it, so it answers
 	// from memory. Nothing rests on the answer but Ready, which the controller
 	// corrects (S6.7); where it is not known yet it is true.
 	DefaultClass func(namespace, view string) bool
-	// Terminating says whether a namespace is being deleted, as far as this server has
-	// heard; nil: none is. Cascades ask it of each object, so it answers from memory (S2.8).
+	// Terminating says whether a namespace is being deleted, as far as this server knows; nil: none is. Cascades ask
+	// it of each object, so it answers from memory (S2.8).
 	Terminating func(namespace string) bool
-	// Released is told of each record that an earlier version took into a zone and that a migration let go, since it is
-	// refused now; the record's condition Adopted says why. It may be told twice, and must not wait for anybody.
-	// Optional.
+	// Released is called for each record of an earlier version that a migration released because it is refused now;
+	// the record's condition Adopted says why. It may be called twice for a record, and must not wait. Optional.
 	Released func(*v1alpha1.Record)
-	// Held is told of each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
-	// nil: none is told.
+	// Held is called for each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
+	// Optional.
 	Held func(*v1alpha1.Zone)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Fault is called at the named points of a write, for tests that kill or
 	// delay there; nil: nothing.
 	Fault func(point string)
-	// dropGuards leaves out compares of a kind: the controls of the race tests,
-	// which must then find the damage.
+	// dropGuards leaves compares of a kind out, for the controls of race tests, which must then find the damage.
 	dropGuards string
 	// slowCommit is commit.SlowCommit, for tests.
 	slowCommit time.Duration
@@ -93,7 +90,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger carries out what law decides. One is shared by all storage of a server.
+// Ledger carries out what the law decides. All storage of a server shares one.
 type Ledger struct {
 	config   Config
 	mem      *facts.Memory
@@ -114,18 +111,18 @@ func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 // Run carries out what writes owe: cascades, pending cuts, zones that are held back too long, until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
 
-// HeldZones is how many zones mass deletions hold back (S7.5).
+// HeldZones is the number of zones that mass deletions hold back (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
-// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at
-// that serial, by which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that
-// serial.
+// Steps returns the steps of a zone's journal after the serial since and up to step n, oldest first, and the content
+// state at that serial, by which they can be proven. ErrTrimmed: the journal does not reach back so far, or the zone
+// never had that serial.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content
-// state it has, or from the serial at which the zone was made. ErrTrimmed: it has none.
+// HeldSteps returns all steps of a zone's journal up to step n, as Steps does: from the oldest serial with a known
+// content state, or from the serial at which the zone was made. ErrTrimmed: it has none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.HeldSteps(ctx, zone, n)
 }

@@ -20,7 +20,7 @@ import (
 
 // Migration 11: hosts that MX, HTTPS and SVCB records of the zone's own namespace at the apex name are the zone's,
 // and those of other namespaces are not any more, from whichever format and wherever the first server ends. A
-// namespace that held one before keeps it, and what waited for one that is nobody's comes (S2.7, S6.2).
+// namespace that held one before keeps it, and what waited for one that no namespace holds comes (S2.7, S6.2).
 func TestMigration11_countsTheHostsOfTheApex_S6_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

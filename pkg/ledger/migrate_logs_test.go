@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A log is read as it was written, by whoever comes after a crash (I4); what is no
+// A log is read as it was written, by the server that comes after a crash (I4); what is no
 // log, or not all of one, is an error and carries nothing out.
 func TestRedoLog_isReadAsWritten_I4(t *testing.T) {
 	log := redoLog{Entries: []logEntry{

@@ -96,7 +96,7 @@ func isReleased(t *testing.T, st *store.Store, s *store.Server, before map[strin
 			continue
 		}
 		if e := events.of[key]; e == nil || meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionAdopted).Message != adopted.Message {
-			t.Errorf("%s: nobody was told", key)
+			t.Errorf("%s: no owner was told", key)
 		}
 		if f := listed[key]; f.Want != adopted.Message {
 			t.Errorf("fsck does not list %s: %+v", key, f)

@@ -92,7 +92,7 @@ func TestRace_recordsMoveAroundTwoZones_S2_6(t *testing.T) {
 	for _, z := range zones {
 		store.Must(servers[0].CreateZone(store.Zone("infra", z, "example."+z+".", store.Allow("", "*"))))
 	}
-	// A name is free when nobody has a record or a place there: who comes first has it, and keeps it on the way.
+	// A name is free when no namespace has a record or a place there: the first that comes has it, and keeps it on the way.
 	n, moves := 6, scale(60, 12)
 	at := func(i int, z string) string { return fmt.Sprintf("r%d.example.%s.", i, z) }
 	for i := range n {
@@ -158,7 +158,7 @@ func TestRace_recordsMoveAroundTwoZones_S2_6(t *testing.T) {
 	t.Logf("%d moves, %d to names that others had; others got %d names and were refused %d", moved.Load(), away.Load(), taken.Load(), refused.Load())
 }
 
-// Who moves records into a busy zone starves neither the zone's writers nor himself.
+// A client that moves records into a busy zone starves neither the zone's writers nor itself.
 func TestRace_movesIntoABusyZone_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -16,9 +16,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A cascade that meets a record which was deleted or changed after it was read goes on with the next, and holds up
-// nobody: its zone's other writers wait for one step and not for ever.
-func TestCascade_objectsThatMoveUnderItHoldUpNobody(t *testing.T) {
+// A cascade that meets a record which was deleted or changed after it was read goes on with the next, and holds up no
+// writer: the zone's other writers wait for one step and not for ever.
+func TestCascade_objectsThatMoveUnderItHoldUpNoWriter(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)

@@ -116,7 +116,7 @@ func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes
 	return errs
 }
 
-// Nobody's write fails because others write fat records into the same zone at the same time.
+// No write fails because others write large records into the same zone at the same time.
 func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -169,8 +169,8 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	}
 }
 
-// What etcd takes in one request is what it was told: where that is less, batches and cascades are smaller, and who is
-// too long by himself is told so.
+// A server finds out that etcd takes fewer octets in one request than it was told. Then batches and cascades are
+// smaller, and a write that is too long by itself is told so.
 func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -213,7 +213,8 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	}
 }
 
-// Both who may refuse a request for its length say so in words that are understood, and what else is exhausted is not.
+// etcd and the client refuse a request for its length in words that are understood, and other errors of exhaustion
+// are not taken for that.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // no ledger is in it

@@ -65,7 +65,7 @@ func deletions(ctx context.Context, st *store.Store, uid string, all int, done c
 	done <- [2]int{seen, most}
 }
 
-// The keys of a removed zone are deleted in pages: nobody's write waits for all of them.
+// The keys of a removed zone are deleted in pages: no write waits for all of them.
 // With -purge it says what a neighbour's creates take meanwhile.
 func TestPurge_ofManyKeysStopsNobody(t *testing.T) {
 	t.Parallel()

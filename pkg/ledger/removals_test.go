@@ -45,7 +45,7 @@ func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
 	children(t, s, 18)
 	store.Must(s.CreateZone(store.Zone("team-b", "other", "other.example.org.")))
 	st.Settle()
-	stop() // nobody carries cascades out
+	stop() // no server carries cascades out
 	for i := range 16 {
 		if err := s.DeleteZone("team-a", fmt.Sprintf("c%d", i)); err != nil {
 			t.Fatalf("removal %d: %v", i, err)

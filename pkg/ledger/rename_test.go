@@ -152,7 +152,7 @@ func TestRace_chainIsRenamedUnderLoad_S6_8(t *testing.T) {
 		case err == nil:
 			renames++
 			st.MustBeClean() // in the midst of it
-		case apierrors.IsInvalid(err) || apierrors.IsForbidden(err): // under way, or somebody's absolute name is in it for the moment
+		case apierrors.IsInvalid(err) || apierrors.IsForbidden(err): // under way, or an absolute name is in it for the moment
 			refused++
 		default:
 			t.Fatal(err)

@@ -131,7 +131,7 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 	}
 }
 
-// One namespace's names do not fill the memory of all: those that have the least left go, and nobody else's.
+// One namespace's names do not fill the memory of all: those that have the least left go, and none of another namespace.
 func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// populated is a zone of n records of team-a that refer to it, settled; nobody runs.
+// populated is a zone of n records of team-a that refer to it, settled; no outbox runs.
 func populated(t *testing.T, st *store.Store, s *store.Server, n int) {
 	t.Helper()
 	stop := s.Run()

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// later puts a field that nobody knows into every object of a value but references.
+// later puts an unknown field into every object of a value but references.
 func later(v any, at string) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -15,19 +15,19 @@ type Payer struct {
 	Weight    int
 }
 
-// PayersKey is that of a context under which the payers of its transactions stand.
+// PayersKey is the key of the payers in a context.
 type PayersKey struct{}
 
-// PaidBy names the namespaces that are charged for transactions under ctx (S9.2): of a client's write the namespace
-// of its object, also for the zones and parents that are written with it; of a cascade the namespace that caused it.
-// A sweep has no payer.
+// PaidBy names the namespaces that are charged for transactions under ctx (S9.2): for a client's write the namespace
+// of its object, which also pays for the zones and parents that are written with it, and for a cascade the namespace
+// that caused it. A sweep has no payer.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// Metered tells charge how many octets of keys and values each transaction through kv has put into etcd, by the
-// namespace that it was written for. What was not committed, or changed nothing, is not told; what etcd has not
-// answered is. What it answers counts likewise beyond freeOctets.
+// Metered reports to charge how many octets of keys and values each transaction through kv has put into etcd, by the
+// namespace that it was written for. A transaction that was not committed, or changed nothing, is not reported; one
+// without an answer is. The octets of an answer beyond freeOctets count likewise.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -95,8 +95,9 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// freeOctets are what etcd may answer to one transaction without charge. Most decisions read less; what reads all
-// names below one (S4.7) may read megabytes, and takes as much of the processor as a write of them.
+// freeOctets is the number of octets that etcd may answer to one transaction without charge. Most decisions read
+// less. One that reads all names below a name (S4.7) may read megabytes, and takes as much CPU time as a write of
+// them.
 const freeOctets = 64 << 10
 
 // answeredOctets returns how many octets of keys and values etcd has sent.

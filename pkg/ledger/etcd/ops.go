@@ -106,12 +106,13 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return One(r.Responses[0]), r.Header.Revision, nil
 }
 
-// TooLarge reports whether etcd, or the connection to it, takes no request of so many octets, and nothing was done.
+// TooLarge reports whether an error says that etcd, or the connection to it, takes no request of so many octets, and
+// that nothing was done.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
 }
 
-// One is the value that a get of one key found, nil for none.
+// One returns the value that a get of one key found, nil for none.
 func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -119,7 +120,7 @@ func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// ModRevision is at which revision a key was written last, 0 for nil.
+// ModRevision returns the revision at which a key was last written, 0 for nil.
 func ModRevision(kv *mvccpb.KeyValue) int64 {
 	if kv == nil {
 		return 0

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Workers are goroutines that have run before. A call of etcd needs a deep stack: a new goroutine grows its own
-// for it three times, and copies it each time, which costs as much as what the call sends.
+// Workers are goroutines that are used again. A call of etcd needs a deep stack. A new goroutine grows its own three
+// times, and copies it each time, which costs as much as sending the request.
 type Workers struct{ Free chan func() }
 
-// workerRests is how long a worker waits for something to do.
+// workerRests is the time for which a worker waits for something to do.
 const workerRests = 10 * time.Second
 
-// Run calls f in a worker; it does not wait, neither for f nor for a worker. They end with ctx.
+// Run calls f in a worker. It waits neither for f nor for a worker. Workers end with ctx.
 func (w *Workers) Run(ctx context.Context, f func()) {
 	select {
 	case w.Free <- f:

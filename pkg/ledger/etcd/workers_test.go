@@ -23,7 +23,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	w := Workers{Free: make(chan func())}
-	// Nobody waits for a worker: as many as there is to do run at once.
+	// No call waits for a worker: all functions run at once.
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	first := map[string]bool{}
@@ -43,8 +43,8 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	if len(first) != 8 {
 		t.Fatalf("8 at once ran in %d goroutines", len(first))
 	}
-	// Those who are through take what comes next. One that has just ended its work may not wait yet, so one of many
-	// does.
+	// Workers that are through take what comes next. One that has just ended its work may not wait yet, so one of
+	// many does.
 	again := false
 	for try := 0; try < 1000 && !again; try++ {
 		ran := make(chan string)

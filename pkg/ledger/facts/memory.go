@@ -70,7 +70,7 @@ func (mem *Memory) Suspect(s *Session) {
 
 // Stats count what happened; all fields only grow.
 type Stats struct {
-	// Transactions counts those sent, and Lost those whose guards did not hold.
+	// Transactions are those that were sent, and Conflicts those whose guards did not hold.
 	Transactions, Conflicts atomic.Int64
 	// Batches are transactions that decided several records (package commit).
 	Batches atomic.Int64
@@ -87,7 +87,7 @@ type Memory struct {
 	workers etcd.Workers
 	Stats   Stats
 	Ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
-	// sessions are free ones, for the next decision that writes nothing (EarlyRecord).
+	// Sessions are free ones, for the next decision that writes nothing (EarlyRecord).
 	Sessions sync.Pool
 
 	Mu    sync.Mutex // guards everything below

@@ -34,7 +34,7 @@ const MaxCompares = 90
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// single has the revisions of single keys, which are compared unless the zone's own revision covers them.
+	// Single has the revisions of single keys, which are compared unless the zone's own revision covers them.
 	Single []proof
 	// proven has the index of each key's proof, from the first key beyond law.FewKeys on.
 	proven map[law.Key]int

@@ -198,7 +198,7 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r = st.Fsck(); !r.Clean() || r.Owed.Total < 10 {
-		t.Errorf("after a deletion that nobody carries out:\n%s", store.Text(r))
+		t.Errorf("after a deletion that no server carries out:\n%s", store.Text(r))
 	}
 	s.Run()
 	st.Settle()

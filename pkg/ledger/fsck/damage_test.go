@@ -180,9 +180,9 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return s.Ledger.Layout().Internal() + "later/x"
 		}},
 		{"no name", "S1.6", drop("names", "@/org.example.")},
-		{"a name of nobody", "S1.6", func(v *vandal) string {
-			v.put(v.room("names")+"@/test.nobody.", []byte(`{"namespace":"x","name":"y","uid":"z"}`))
-			return v.room("names") + "@/test.nobody."
+		{"a name of no zone", "S1.6", func(v *vandal) string {
+			v.put(v.room("names")+"@/test.nozone.", []byte(`{"namespace":"x","name":"y","uid":"z"}`))
+			return v.room("names") + "@/test.nozone."
 		}},
 		{"a name twice", "S1.6", func(v *vandal) string {
 			v.put(v.room("names")+"@/test.twice.", v.get(v.room("names")+"@/org.example."))
@@ -211,7 +211,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Listed--; return h.Listed == 0 })
 		}},
 		{"no rules of a namespace", "S4.8", drop("rules", example+"/team-f")},
-		{"rules of nobody", "S4.8", func(v *vandal) string {
+		{"rules of no Delegation", "S4.8", func(v *vandal) string {
 			v.put(v.room("rules")+example+"/team-x", v.get(v.room("rules")+example+"/team-f"))
 			return v.room("rules") + example + "/team-x"
 		}},
@@ -246,7 +246,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				return true
 			})
 		}},
-		{"follows nobody", "S6.8", func(v *vandal) string {
+		{"follows no zone", "S6.8", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.deep.", func(_ string, h *law.Holding) bool { h.Follows = ""; return true })
 		}},
 		{"the mark of no work", "I4", func(v *vandal) string {
@@ -287,7 +287,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a value of another ttl", "I1", func(v *vandal) string {
 			return edit(v, v.room("owners")+example+"/mail.", func(_ string, o *law.Owner) bool { o.Values[0].TTL = nil; return true })
 		}},
-		{"a wildcard of nobody", "I1", func(v *vandal) string {
+		{"a wildcard of no record", "I1", func(v *vandal) string {
 			return edit(v, v.room("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
 				o.Wild = []law.Holder{{Namespace: "thief", Count: 1}}
 				return true
@@ -313,9 +313,9 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"counts", "S5.6", func(v *vandal) string {
 			return edit(v, v.room("counts")+example+"/infra", func(_ string, n *law.Count) bool { n.Records--; return true })
 		}},
-		{"a count of nobody", "S5.6", func(v *vandal) string {
-			v.put(v.room("counts")+example+"/nobody", []byte(`{"c":0}`))
-			return v.room("counts") + example + "/nobody"
+		{"a count of no namespace", "S5.6", func(v *vandal) string {
+			v.put(v.room("counts")+example+"/none", []byte(`{"c":0}`))
+			return v.room("counts") + example + "/none"
 		}},
 		{"a member gone", "I1", drop("members", example+"/www./infra/www")},
 		{"a member that is none", "I1", func(v *vandal) string {
@@ -351,7 +351,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a cut that differs", "S6.1", func(v *vandal) string {
 			return edit(v, v.room("cuts")+example+"/", func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
 		}},
-		{"a cut of nobody", "S6.1", func(v *vandal) string {
+		{"a cut of no child", "S6.1", func(v *vandal) string {
 			key := v.room("cuts") + example + "/stranger"
 			v.put(key, []byte(`{"sets":[]}`))
 			return key
@@ -369,7 +369,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.put(key, v.get(v.room("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
 			return key
 		}},
-		{"a loser that nobody wakes", "S2.7", func(v *vandal) string {
+		{"a loser without a mark", "S2.7", func(v *vandal) string {
 			uid := string(s.Zone("infra", "late-again").UID)
 			for _, room := range []string{"holders", "owners"} {
 				r := store.Must(st.Client.Client.Get(s.Ctx, v.room(room)+uid+"/", prefix()...))
@@ -428,7 +428,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			v.step(func(x *content.Step) { x.Added = x.Added[1:] })
 			return v.mid()
 		}},
-		{"a first step by somebody else", "I2", func(v *vandal) string {
+		{"a first step of another zone", "I2", func(v *vandal) string {
 			return edit(v, v.room("journal")+example+"/0000000000000001", func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
 		}},
 		{"a mark of the future", "I2", func(v *vandal) string {

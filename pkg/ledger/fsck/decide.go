@@ -77,8 +77,8 @@ func (c *check) recordAsk(r *record) law.RecordAsk {
 	return law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r.Record, Cascade: true, Now: time.Unix(r.Created, 0), WorkID: "fsck"}
 }
 
-// orderly are the reasons that depend on who came first: they refuse a newcomer
-// and say nothing against who stands.
+// orderly are the reasons that depend on the order in which records came: they refuse a newcomer and say nothing
+// against a record that stands.
 var orderly = []string{law.ReasonNameHeld, law.ReasonLimitExceeded}
 
 func (c *check) checkAdopted(r *record) {
@@ -137,12 +137,12 @@ func (c *check) checkWaiting(r *record) {
 	case p.FQDN != r.fqdn || p.View != r.view:
 		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would look for it", p.View, p.FQDN)
 	case len(out.Plan.Writes) > 0 && !c.hasWaiterMark(r, p) && c.wouldAdopt(decide, out.Plan.Writes):
-		c.reportDifference(c.isCovered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, or nobody tries it again: %s", p.Message)
+		c.reportDifference(c.isCovered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, without which it is not tried again: %s", p.Message)
 	}
 }
 
 // wouldAdopt reports whether a record that waits would be adopted if what stands under the keys that a loser marks
-// went. They may have come after it lost, for another reason: then its marks are nowhere, and of no use.
+// went. These may have come after it lost, for another reason: then its marks are at no key, and of no use.
 func (c *check) wouldAdopt(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
 	var keys []law.Key
 	for _, x := range marks {
@@ -194,7 +194,7 @@ func (c *check) checkPending(z *zone) {
 		return (s.Kind == law.ScanWaiting || s.Kind == law.ScanPending) && s.View == z.View && s.Name.Encloses(z.Wanted)
 	})
 	if pending {
-		c.reportDifference(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, or nobody tries it again: %s", out.Plan.Zone.Delegated.Message)
+		c.reportDifference(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, without which it is not tried again: %s", out.Plan.Zone.Delegated.Message)
 		return
 	}
 	c.reportDifference(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
@@ -249,8 +249,8 @@ func (c *check) isCovered(r *record) bool {
 	})
 }
 
-// leftAlone reports whether cascades took in nothing that is in the namespace, since it terminated,
-// and a standing work will decide that anew should it not (S2.8).
+// leftAlone reports whether cascades left what is in the namespace alone, since it terminated, and a standing work
+// will decide it anew if the namespace comes back (S2.8).
 func (c *check) leftAlone(namespace string) bool {
 	w := c.works[outbox.LeftID(namespace)]
 	return w != nil && w.Left == namespace
@@ -267,7 +267,7 @@ func (c *check) isScanned(by func(*law.Scan) bool) bool {
 	return false
 }
 
-// lookUpFact answers the law from the model.
+// lookUpFact returns a fact from the model.
 func (c *check) lookUpFact(k law.Key) any {
 	switch k.Kind {
 	case law.KindHolding:

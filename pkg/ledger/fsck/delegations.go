@@ -19,14 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// given is what the Delegations of a zone make of it (S4.8).
+// given is the effect of a zone's Delegations (S4.8).
 type given struct {
 	delegations int
 	rules       map[string][]law.DelegatedRule // by namespace, in the order of the names of the Delegations
 	listed      map[name.Rel]int
 }
 
-// waitingDelegation is one that is in force nowhere.
+// waitingDelegation is a Delegation that is in force in no zone.
 type waitingDelegation struct {
 	law.Ref
 	created int64
@@ -123,7 +123,7 @@ func (c *check) checkGiven() error {
 	})
 }
 
-// lookUpRules answers the law from what Delegations give.
+// lookUpRules returns a fact from what Delegations give.
 func (z *zone) lookUpRules(k law.Key) any {
 	switch k.Kind {
 	case law.KindRules:

@@ -24,11 +24,11 @@ import (
 type Config struct {
 	// Client to etcd; required, and not closed.
 	Client *clientv3.Client
-	// Prefix of all keys, without a trailing slash, as the ledger's; required.
+	// Prefix is that of all keys, without a trailing slash, as the ledger's; required.
 	Prefix string
-	// Zones and Records say how the objects stand in etcd, as in ledger.Config; required.
+	// Zones and Records are the codecs of the objects, as in ledger.Config; required.
 	Zones, Records objects.ObjectCodec
-	// Delegations likewise; the zero value: as Records do.
+	// Delegations is the codec of Delegations; the zero value is that of Records.
 	Delegations objects.ObjectCodec
 	// Revision to check; 0: the present one.
 	Revision int64
@@ -73,17 +73,15 @@ type Report struct {
 	// Owed is work in progress: outbox items, pending cuts, and what waits for them. A
 	// running server takes it away by itself.
 	Owed Findings
-	// Refused are records that an earlier version took in and that are refused now
-	// (S5.9): those that a running server will let go, and those that it has. It is for
-	// their owners to write them anew.
+	// Refused are records of an earlier version that are refused now (S5.9): those that a running server will
+	// release, and those that it has released. Their owners are to write them anew.
 	Refused Findings
 }
 
 // Clean reports whether there is no damage.
 func (r *Report) Clean() bool { return r.Damage.Total == 0 }
 
-// WriteText writes the report for people: what was checked, each damage, and
-// what is owed, then the verdict.
+// WriteText writes the report for operators: what was checked, each damage, what is owed, then the verdict.
 func (r *Report) WriteText(w io.Writer) error {
 	var errs []error
 	line := func(format string, args ...any) {

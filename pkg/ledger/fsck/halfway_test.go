@@ -82,7 +82,7 @@ func TestRun_halfway(t *testing.T) {
 			v.put(item(v, func(w law.Work) bool { return w.Move != nil }), nil)
 			return v.s.Ledger.Layout().Record("team-a", "www")
 		}},
-		{"a reserved place of nobody's", "S2.6", func(v *vandal) string {
+		{"a reserved place of no record", "S2.6", func(v *vandal) string {
 			return held(v, func(_ string, h *law.Holding) bool {
 				is := h.Reserved != nil
 				h.Reserved = append(h.Reserved, law.Reservation{ID: "none", UID: "none", Namespace: "team-x", Owner: name.MustRel("x"), Values: 1})
@@ -122,7 +122,7 @@ func TestRun_halfway(t *testing.T) {
 			})
 			return v.s.Ledger.Layout().Zone("infra", "sub")
 		}},
-		{"a rename that renames nobody", "S6.8", func(v *vandal) string {
+		{"a rename that renames no zone", "S6.8", func(v *vandal) string {
 			edit(v, v.room("outbox"), func(_ string, w *law.Work) bool { is := w.Renames; w.Renames = false; return is })
 			return names
 		}},

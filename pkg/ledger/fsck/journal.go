@@ -87,7 +87,7 @@ func (c *check) replayJournal(z *zone, sets map[setKey]*rrset) error {
 	return nil
 }
 
-// condensed are the steps since the serial that is delivered of a zone, as one.
+// condensed are the condensed steps since the serial that is delivered of a zone.
 type condensed struct {
 	journal.Condensed
 	key    string
@@ -198,7 +198,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep takes one step back; it says what does not fit, "" for nothing.
+// undoStep undoes one step. It returns what does not fit, "" for nothing.
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

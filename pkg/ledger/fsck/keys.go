@@ -80,7 +80,7 @@ func (c *check) memberKey(r *record) string {
 	return c.layout.Key(law.MemberKey(r.zone.UID, r.owner, r.Namespace, r.Name))
 }
 
-// findHolders works out who holds which base name of a zone (S4.6) from its members.
+// findHolders works out which namespace holds which base name of a zone (S4.6) from the zone's members.
 func (c *check) findHolders(z *zone) {
 	oldest := func(h *law.Holders, ns string) *law.Holder {
 		i := slices.IndexFunc(h.List, func(x law.Holder) bool { return x.Namespace == ns })
@@ -319,7 +319,7 @@ func (c *check) checkOrphans() error {
 		for _, key := range c.layout.Waiting(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
 			want[key] = layout.WaitingValue(r.UID, r.Created, "")
 			for _, left := range []law.Admission{law.AdmittedPlain, law.AdmittedShared, law.AdmittedUnderscore} {
-				if r.moving { // how it was admitted where it left, nothing else says
+				if r.moving { // no other key says how it was admitted in the zone that it left
 					moving[key] = append(moving[key], layout.WaitingValue(r.UID, r.Created, left))
 				}
 			}

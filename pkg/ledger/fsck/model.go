@@ -30,8 +30,8 @@ type model struct {
 	records     []*record
 	waiting     []waitingDelegation
 	waited      map[string]bool // keys with a waiter mark
-	// releasing are the uids of zones that a work takes records from, since they are refused now; refusedNow
-	// those of the records, and of records that cannot stand together with them.
+	// releasing are the uids of zones with records that a work releases because they are refused now. refusedNow are
+	// the uids of those records, and of records that cannot stand together with them.
 	releasing, refusedNow map[string]bool
 	outdated              law.Outdated
 	// unreleased says that the store is of a format before that of the migration that owes those works.
@@ -43,16 +43,16 @@ func newModel() model {
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, releasing: map[string]bool{}, refusedNow: map[string]bool{}}
 }
 
-// unread are zones that cannot be read. What belongs to one is not called damage, or an operator would mend by taking
-// it away.
+// unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then
+// remove them.
 type unread struct {
 	named  map[law.Ref]string // keys, by namespace and name
 	uids   map[string]string  // keys, by uid where another key or object tells it
 	behind map[string]int     // how many keys and records belong to one, by its key
 }
 
-// countUnread counts what belongs to a zone that cannot be read. at has the uid, and the object's name where that is
-// known.
+// countUnread counts a key that belongs to a zone that cannot be read. at has the uid, and the object's name where
+// that is known.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {
@@ -85,7 +85,7 @@ type zone struct {
 	status   v1alpha1.ZoneStatus
 	deleting bool
 
-	// holding is what stands under its name; nil when nothing of this zone does.
+	// holding is the holding under the zone's name; nil where it is of another zone or none.
 	holding         *law.Holding
 	holdingRevision int64
 

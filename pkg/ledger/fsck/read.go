@@ -241,7 +241,7 @@ func (c *check) checkReserved(z *zone) {
 	for _, r := range z.holding.Reserved {
 		w := c.works[r.ID]
 		if w == nil || w.Move == nil || w.Move.UID != r.UID || w.Move.Namespace != r.Namespace || w.Move.To.UID != z.UID {
-			c.reportDamage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, so nobody would ever take it or free it")
+			c.reportDamage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, so no write would ever take it or free it")
 		}
 		if r.N > z.N || r.Values < 1 || r.Owner.IsZero() {
 			c.reportDamage(c.nameKey(z), "S2.6", encodeText(r), "a place of one value or more, reserved at a step the zone had, %d at most", z.N)
@@ -249,8 +249,8 @@ func (c *check) checkReserved(z *zone) {
 	}
 }
 
-// onlyRetries reports whether the work only decides anew what waits and which the parents are, because
-// something in their way went, or whose record is refused now.
+// onlyRetries reports whether the work only decides anew what waits and which the parents are, because something in
+// their way went, or because its record is refused now.
 func onlyRetries(w *law.Work) bool {
 	return len(w.Refused) > 0 || w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
 		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
@@ -296,8 +296,8 @@ func (c *check) readCuts() error {
 	})
 }
 
-// refuseLogs: of an older format a zone may have Records that stand in a redo log alone, which this version does not
-// read.
+// refuseLogs refuses a store of an older format with a redo log: a zone there may have Records that are in the log
+// alone, which this version does not read.
 func (c *check) refuseLogs(format int) error {
 	logs, err := c.get(c.layout.Room("logs"), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err == nil && logs.Count > 0 {
@@ -306,8 +306,8 @@ func (c *check) refuseLogs(format int) error {
 	return err
 }
 
-// standingZone is the zone a key belongs to; nil when the zone is gone, which is
-// damage unless a work purges it.
+// standingZone returns the zone that a key belongs to; nil where the zone is gone, which is damage unless a work
+// purges it.
 func (c *check) standingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {

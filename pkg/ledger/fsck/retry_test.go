@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A work that only asks again whoever waits (S2.7) marks its zone when a step first touches it, so a store that stops
-// before that step is owed something, and not damaged.
+// A work that only decides anew what waits (S2.7) marks its zone when a step first touches it. So a store that stops
+// before that step has work in progress and no damage.
 func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 	for what, free := range map[string]func(s *store.Server) error{
 		"a name server goes": func(s *store.Server) error {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// targetZone is the zone that spec.zoneRef names; nil for none.
+// targetZone returns the zone that spec.zoneRef names; nil for none.
 func (z *zone) targetZone() *law.Ref {
 	if z.spec.ZoneRef == nil {
 		return nil
@@ -32,8 +32,7 @@ func (z *zone) targetZone() *law.Ref {
 	return r
 }
 
-// checkZones holds what a zone's status and its key under names/ say against
-// each other, its spec and its records.
+// checkZones compares a zone's status, its key under names/, its spec and its records with each other.
 func (c *check) checkZones() error {
 	for _, z := range c.names {
 		c.checkName(z)
@@ -71,7 +70,7 @@ func (c *check) checkName(z *zone) {
 	}
 }
 
-// renamedTo is the name that a rename under way will give the zone (S6.8).
+// renamedTo returns the name that a rename under way will give the zone (S6.8).
 func (z *zone) renamedTo() name.Name {
 	for _, s := range z.holding.Works {
 		if !s.Becomes.IsZero() {
@@ -100,10 +99,9 @@ func (c *check) checkRenames(z *zone) {
 	}
 }
 
-// checkSettled checks that Settled, settledSerial and the marks of cascades tell one story
-// (S7.2). The mark that a removed zone leaves at the one that gains its records
-// is set without that zone's object (I1), so until a step touches it the object
-// may still say settled.
+// checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). The mark that a removed
+// zone leaves at the zone that gains its records is set without that zone's object (I1), so until a step touches it
+// the object may still say settled.
 func (c *check) checkSettled(z *zone) {
 	s, works := z.status, len(z.holding.Works)
 	says := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
@@ -129,7 +127,7 @@ func (c *check) checkSettled(z *zone) {
 	}
 }
 
-// checkHolding checks that what names/ says of the zone beside its works.
+// checkHolding checks what names/ says of the zone beside its works.
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
 	parent := "none"
@@ -206,7 +204,7 @@ func (z *zone) apexValues(t rdata.Type) []string {
 	return out
 }
 
-// recordsAt are the zone's records with one owner.
+// recordsAt returns the zone's records with one owner.
 func (z *zone) recordsAt(owner name.Rel) []*record {
 	if z.byOwner == nil {
 		z.byOwner = map[name.Rel][]*record{}
@@ -217,7 +215,7 @@ func (z *zone) recordsAt(owner name.Rel) []*record {
 	return z.byOwner[owner]
 }
 
-// rrsetAt is the RRset that records make at an owner.
+// rrsetAt returns the RRset that records make at an owner.
 func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	out := content.RRset{Owner: owner, Type: t}
 	for _, r := range z.recordsAt(owner) {

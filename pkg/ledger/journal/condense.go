@@ -29,12 +29,12 @@ import (
 // It is stored in parts, and they count only by the key that names them, which is compared when it is written: of two
 // servers that condense at once one is in vain. Each server makes the same parts up to the same step.
 
-// condensedPart is how many octets of rows a part has at most, one row more at least.
+// condensedPart bounds the octets of rows in a part, but for one row more.
 const condensedPart = 256 << 10
 
 // Condensed are the steps of a zone since the serial that is delivered of it, as one.
 type Condensed struct {
-	// From is that serial, and State the content state at it.
+	// From is the serial that is delivered, and State the content state at it.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
 	// Step is without its rows and TTLs, which are in so many parts.
@@ -46,8 +46,9 @@ type Condensed struct {
 	Unknown *law.Unknown `json:"-"`
 }
 
-// readCondensed returns what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present
-// one. nil: nothing is. Of another hold it is since another serial.
+// readCondensed returns what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the
+// present one. It returns nil where nothing is condensed. What is condensed for another hold begins at another
+// serial.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -67,7 +68,7 @@ func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (
 	return c, mod, nil
 }
 
-// condensedStep is the whole of it, as it was at a revision.
+// condensedStep returns the whole condensed step, as it was at a revision.
 func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
 	step := c.Step
 	for i := range c.Parts {
@@ -158,9 +159,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed compares that z stands under the name that it had at a revision; nil: it does not. Of a zone that is
-// gone nothing may be written that its purge could have passed (I4), and of one that stands again nothing taken by
-// what it was before. What else changes at the name is no matter.
+// stillNamed compares that z stands under the name that it had at a revision; nil: it does not. For a zone that is
+// gone nothing may be written that its purge could have passed (I4). For one that stands again, nothing may be
+// removed by what it was before. Other changes at the name do not matter.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -44,9 +44,9 @@ const (
 	// trimPage steps are read at once, some megabytes of the longest, and more where they are short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// entryOctets for each entry of a zone, and twice JournalOctets at least, are kept of steps that a provider has
-	// yet to hear of. A Record of one entry is counted for some forty times as much (S9.1), and one of as many values
-	// as there may be for a third, so that a tenant's journals are bounded as its records and zones are.
+	// entryOctets is how much is kept, for each entry of a zone, of steps that a provider has not confirmed, and at
+	// least twice JournalOctets. A Record of one entry counts some forty times as much (S9.1), and one with as many
+	// values as there may be a third of that, so that a tenant's journals are bounded as its records and zones are.
 	entryOctets = 64
 )
 
@@ -56,8 +56,8 @@ func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
-// keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled; then
-// older steps are condensed.
+// keptOctets returns how many octets of a zone's journal are kept for its Deliveries, and while it is unsettled.
+// Beyond that, older steps are condensed.
 func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
@@ -72,30 +72,30 @@ type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps and Octets are how much is kept of each: JournalSteps and JournalOctets, but in tests.
+	// KeptSteps and Octets are JournalSteps and JournalOctets, but in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string)
 	Made              made
 }
 
-// Trimming is what is known of the journal of one zone that this process writes to.
+// Trimming is what this process remembers of the journal of one zone that it writes to.
 type Trimming struct {
 	mu sync.Mutex
-	// condensed are the octets of what was condensed of it, as trim found it last.
+	// condensed is the number of octets of what was condensed of it, as the last trim found it.
 	condensed int
 	// written are the steps since it was trimmed last, octets theirs and long those of long ones since it was weighed.
 	written, octets, long int
-	// running: it is being trimmed; done: it was, by this process, which has left nothing before the key to since the
-	// zone has its name. A zone that ended and stands again (S3.4) has its uid, and counts its steps from the first
-	// on.
+	// running says that the journal is being trimmed, and done that this process has trimmed it and has left nothing
+	// before the key to since the zone has its name. A zone that ended and stands again (S3.4) has its uid, and
+	// counts its steps from the first on.
 	running, done bool
 	to            string
 	named         int64
 }
 
-// Wrote takes in how long the value is that the transaction at rev has written to the journal of z, whose last step
-// it holds. name is the zone's, for the log.
+// Wrote notes the octets of the value that the transaction at rev has written to the journal of z, whose last step it
+// has. name is the zone's, for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,8 +197,8 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// startKey is the key before which this process has left nothing of the journal of a zone that has had its name since
-// the revision named. No step is written there any more.
+// startKey returns the key before which this process has left nothing of the journal of a zone that has had its name
+// since the revision named. No step is written there any more.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -208,7 +208,7 @@ func (t *Trimming) startKey(journal string, named int64) string {
 	return t.to
 }
 
-// firstNeeded is the first step behind a key and before oldest that is needed, oldest where none is.
+// firstNeeded returns the first step behind a key and before oldest that is needed, or oldest where none is.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.Made.Read(string(kv.Key), kv.Value)
@@ -247,8 +247,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns before which key a journal is to end: before oldest, and before all that are more than so many
-// octets, counted back from the step newest, which stays in any case.
+// weighSteps returns the key before which a journal is to end: before oldest, and before all steps beyond so many
+// octets, counted back from the step newest, which always stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -270,8 +270,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which
-// something may stand at a provider, or to a later one. nil: none.
+// findUndelivered returns a function that says which steps the Deliveries of a zone need: those that lead to the
+// earliest serial of which something may be at a provider, or to a later one; nil: none.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -316,15 +316,15 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at
-// that serial, by which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that
-// serial.
+// Steps returns the steps of a zone's journal after the serial since and up to step n, oldest first, and the content
+// state at that serial, by which they can be proven. ErrTrimmed: the journal does not reach back so far, or the zone
+// never had that serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content
-// state it has, or from the serial at which the zone was made. ErrTrimmed: it has none.
+// HeldSteps returns all steps of a zone's journal up to step n, as Steps does: from the oldest serial with a known
+// content state, or from the serial at which the zone was made. ErrTrimmed: it has none.
 func (jr *Journal) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
@@ -356,8 +356,8 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom returns StepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that
-// it has.
+// journalFrom is StepsFrom with the journal alone, and returns the revision. With ErrTrimmed it returns those steps
+// that it has.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
@@ -369,7 +369,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		slices.Reverse(steps)
 		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
-	// A batch stands at the last of its steps, so step n may stand behind its own key.
+	// A batch is stored at the last of its steps, so step n may be behind its own key.
 	for to, page := clientv3.GetPrefixRangeEnd(jr.Layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps)) // the step that is wanted next
 		from := next - min(next, page)

@@ -11,12 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// The feed of this process comes back from etcd with what this process wrote, mostly: that need not be parsed again.
-// What counts is what etcd says, so the octets are compared, not the keys alone.
+// The feed of this process gets from etcd mostly what this process wrote, which need not be parsed again. What etcd
+// has counts, so the octets are compared, not the keys alone.
 
 const (
-	// maxMade values are remembered, of at most maxMadeOctets each: a watch is behind by the transactions that are
-	// under way.
+	// maxMade bounds the values in memory, each of at most maxMadeOctets: a watch is behind by the transactions that
+	// are under way.
 	maxMade       = 128
 	maxMadeOctets = 32 << 10
 )
@@ -53,7 +53,7 @@ func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	m.values[key] = madeValue{value, tx}
 }
 
-// Read is the transaction that a value of the journal stands for.
+// Read returns the transaction of a value of the journal.
 func (m *made) Read(key string, value []byte) (*content.Transaction, error) {
 	m.mu.Lock()
 	known := m.values[key]

@@ -12,18 +12,17 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Keys knows where everything is in etcd. The internal keys stand outside
-// every prefix that an API watch follows. Names are written label-reversed, so
-// that what is at and below one is one range (name.Name.Key).
+// Keys makes and reads the keys in etcd. The internal keys stand outside every prefix that an API watch follows.
+// Names are written label-reversed, so that a name and all names below it are one range (name.Name.Key).
 type Keys struct {
-	// Prefix of the whole server, without a trailing slash: "/registry/kubizone".
+	// Prefix is that of the whole server, without a trailing slash: "/registry/kubizone".
 	Prefix string
 }
 
 // defaultView stands for the empty view in keys; no RFC 1123 label looks like it.
 const defaultView = "@"
 
-// byReference stands in a view's place for what waits for a zone object, not for a name.
+// byReference stands in a view's place for objects that wait for a zone object, not for a name.
 const byReference = "@ref"
 
 // Object is the key of an object of the group.
@@ -74,8 +73,8 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config is the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked is the key by which a server asks the others for the next commit at a zone; it is written over each time, and
-// nothing rests on it.
+// Asked is the key by which a server asks the others for the next commit at a zone. It is overwritten each time, and
+// only time rests on it.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 // LabelsAt is the index in an internal key at which the labels of a name begin,
@@ -154,13 +153,13 @@ func IsRange(k law.Key) bool {
 // Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "members", "names", "orphans", "outbox", "owners", "rules", "serials"}
 
-// ZoneRooms are those of a zone that are purged with it, in this order: a zone that is made at the
-// name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
-// once its records are let go they are nobody's (S2.7).
-// The last are what a zone is withdrawn by where a provider cannot list what it has.
+// ZoneRooms are the kinds of keys of a zone that are purged with it, in this order. A zone that is made at the name
+// meanwhile reads holders and members of the earlier zone (law.LastSerial.Zone); once the records of that are
+// released they have no reader (S2.7). The last kinds say what of a zone is to be withdrawn from a provider that
+// cannot list what it has.
 var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "owners", "journal", "condensed"}
 
-// OwnRooms is how many of ZoneRooms an ended zone that is still delivered needs no more.
+// OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
 const OwnRooms = 9
 
 // Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
@@ -213,7 +212,8 @@ func WaitingLetter(resource string) string {
 	return WaitingRecord
 }
 
-// Waiting are the keys under which something unadopted is found again. resource is "records", "zones" or "delegations".
+// Waiting returns the keys under which something that waits is found again. resource is "records", "zones" or
+// "delegations".
 func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
 	var keys []string
 	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
@@ -268,8 +268,8 @@ func (k Keys) ParseWaiting(key string) (name.Name, error) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Held and Never are Left of law.Waiting: it held its base name there, or by which kind of
-	// rule it never did.
+	// Held says that the record held its base name in the zone that it left. Never is the admission by which it never
+	// held there.
 	Held  bool          `json:"h,omitempty"`
 	Never law.Admission `json:"a,omitempty"`
 }
@@ -282,7 +282,7 @@ func WaiterOf(uid string, created int64, left law.Admission) Waiter {
 	return Waiter{UID: uid, Created: created, Never: left}
 }
 
-// Left is how it was admitted where it left, see law.Waiting.
+// Left says how the record was admitted in the zone that it left, see law.Waiting.
 func (w *Waiter) Left() law.Admission {
 	if w.Held {
 		return law.AdmittedPlain
@@ -330,9 +330,9 @@ func (k Keys) ParseOwner(room, key string) (zone string, owner name.Rel, err err
 	return zone, owner, err
 }
 
-// What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a
-// zone whose changes are small. What a zone's journal may take at most is bounded by JournalSteps and JournalOctets
-// of package journal.
+// These are estimates of what the ledger's own keys take: those of a Record or Zone that have its name in them, and
+// the journal of a zone with small changes. JournalSteps and JournalOctets of package journal bound the journal of a
+// zone.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10

@@ -49,7 +49,7 @@ func withUnknown(data []byte, v any) ([]byte, error) {
 	return s.mergeUnknown(data, at)
 }
 
-// shape is how a type stands in JSON. nil: as something without fields.
+// shape describes the JSON of a type; nil: a value without fields.
 type shape struct {
 	fields  map[string]part // of a struct
 	order   []part
@@ -78,7 +78,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// newShape: none of the types refers to itself.
+// newShape makes the shape of a type. None of the types refers to itself.
 func newShape(t reflect.Type) *shape {
 	if t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return nil

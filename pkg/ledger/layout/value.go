@@ -87,7 +87,7 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
-// Unreadable: a key of the ledger's own does not parse.
+// Unreadable is the error for a key of the ledger that does not parse.
 func Unreadable(key string, err error) error {
 	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // S3.8: over 63 characters the label is the beginning of `<name>.<namespace>` and a hash of all of it. It is a label
-// value for every zone, another one for each, and the same at every server: who selects by it has written it down.
+// value for every zone, another one for each, and the same at every server: selectors of users have it written down.
 func TestParentLabel_S3_8(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	of := map[string]string{}

@@ -44,7 +44,7 @@ type storageKey string
 
 func (k storageKey) AuthenticatedData() []byte { return []byte(k) }
 
-// Encode is an object as it stands in etcd under key.
+// Encode returns an object as it stands in etcd under key.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	return z, nil
 }
 
-// massDeletion says why a zone is held, and how that ends (S7.5).
+// massDeletion is the message of the condition Settled of a zone that is held: why, and how the hold ends (S7.5).
 func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
 	var back []string
 	if e.NameServers {
@@ -111,7 +111,7 @@ func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
 		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, law.ToPublish(h.Serial, publishDeletions(o)))
 }
 
-// publishDeletions is the serial that the annotation of o names, nil for none (S7.5).
+// publishDeletions returns the serial that the annotation of o names, nil for none (S7.5).
 func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32)
 	if err != nil {
@@ -183,7 +183,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	return s, nil
 }
 
-// lawRule is what a rule allows, whose fields are at path.
+// lawRule returns what a rule allows. Its fields are at path.
 func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule law.Rule, err error) {
 	for i, r := range records {
 		p, err := pattern.Parse(r.Pattern)
@@ -210,7 +210,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// LawRecord is the record an object asks for. Error: its spec does not parse.
+// LawRecord returns the record that an object asks for. Error: its spec does not parse.
 func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -240,7 +240,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Adopted is what a stored record contributes, and where it waits when it does not.
+// Adopted returns what a stored record contributes, or where it waits.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -292,8 +292,8 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled takes the condition Stalled away where nothing is the reason for it any
-// more, or the object has changed since, for then it may come right (S7.4).
+// dropStalled removes the condition Stalled where nothing is the reason for it any more, or the object has changed
+// since and may have come right (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -304,9 +304,9 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady says Ready in the content write itself, so that a wait never returns on an
-// old True (S6.7): Unknown until every class has confirmed it, or True at once where
-// none delivers the zone and what it contains is settled and served.
+// setReady sets Ready in the content write itself, so that a wait never ends on an old True (S6.7). It is Unknown
+// until every class has confirmed the write, or True at once where no class delivers the zone and its content is
+// settled and served.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	switch {
@@ -407,21 +407,22 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
 	isServed := Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
-	// What controllers said stays, but where the zone came to classes, or lost the last one, with this write.
+	// The condition of controllers stays, except where the zone came to classes, or lost the last one, with this
+	// write.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers && ready.Reason == v1alpha1.ReasonNoClass {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
 	dropStalled(&s.Conditions, o.Generation)
 }
 
-// DelegationRule is the rule of a Delegation as the law has it.
+// DelegationRule returns the rule of a Delegation as the law has it.
 func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
 	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
 	rule.Namespaces = slices.Clone(o.Spec.Namespaces)
 	return rule, err
 }
 
-// DelegationSpec is what a Delegation object asks for. Error: a pattern does not parse.
+// DelegationSpec returns what a Delegation object asks for. Error: a pattern does not parse.
 func DelegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule}, err
@@ -437,7 +438,7 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 	} else {
 		o.Status.ZoneRef, o.Status.Records = nil, 0
 	}
-	// Ready is what tools wait for, whatever the kind.
+	// Tools wait for Ready, whatever the kind.
 	for _, condition := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionReady} {
 		pl.setCondition(&o.Status.Conditions, condition, accepted, p.Reason, p.Message, o.Generation)
 	}
@@ -460,7 +461,7 @@ func Moving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// SameContent reports whether nothing the zone contains, or the decision rests on, differs.
+// SameContent reports whether an update changes nothing that the zone contains or the decision rests on.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false

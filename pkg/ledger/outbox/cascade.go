@@ -101,8 +101,8 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns the works that this server is to carry out, oldest first: its own. At its start, and where all is
-// set, these are all works but those that another server says it carries out.
+// listDue returns the works that this server is to carry out, oldest first: its own, those of which another server
+// has said nothing for foreignAfter, and with all also those that no server carries out yet.
 func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {

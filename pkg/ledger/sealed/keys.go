@@ -16,8 +16,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
-// Keys of one store, made when it is first sealed and never changed: with other
-// ones nothing stored would be found.
+// Keys are those of one store. They are made when it is first sealed and never changed: with other keys nothing
+// stored would be found.
 type Keys struct {
 	// Names encrypts labels, 64 octets; none where the names of a store stay as they are.
 	Names []byte `json:"names,omitempty"`
@@ -25,7 +25,7 @@ type Keys struct {
 	Values []byte `json:"values"`
 }
 
-// NewKeys are random ones; names says whether labels are to be sealed.
+// NewKeys returns random keys; names says whether labels are to be sealed.
 func NewKeys(names bool) Keys {
 	k := Keys{Values: make([]byte, chacha20poly1305.KeySize)}
 	_, _ = rand.Read(k.Values) // never fails (crypto/rand)
@@ -36,8 +36,8 @@ func NewKeys(names bool) Keys {
 	return k
 }
 
-// orIdentity: without an encryption configuration data is as upstream's identity
-// provider would have it, which knows encrypted data when it sees it.
+// orIdentity returns the transformer, or without an encryption configuration upstream's identity provider, which
+// knows encrypted data when it sees it.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -53,7 +53,7 @@ func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	return string(out) != probe, err
 }
 
-// Wrap is k as it may stand in etcd under the key at.
+// Wrap returns k as it may stand in etcd under the key at.
 func (k Keys) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -62,9 +62,8 @@ func (k Keys) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte,
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale: the transformer would write it otherwise
-// now. Errors: the transformer does not know the key it was wrapped by; what
-// comes out are no keys.
+// Unwrap is the inverse of Wrap. stale says that the transformer would now write it otherwise. Errors: the
+// transformer does not know the key that it was wrapped by, or the result has no keys.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Keys, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

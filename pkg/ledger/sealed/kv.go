@@ -15,8 +15,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Client is one whose KV and Watcher seal; it has no others of a client's parts.
-// It lives as long as client and need not be closed.
+// Client returns a client whose KV and Watcher seal, and which has no other parts of a client. It lives as long as
+// client and need not be closed.
 func (s *Seal) Client(client *clientv3.Client) *clientv3.Client {
 	c := clientv3.NewCtxClient(client.Ctx())
 	c.KV, c.Watcher = s.KV(client.KV), s.Watcher(client.Watcher)
@@ -47,7 +47,7 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream is refused where keys are sealed: whoever wants it wants keys as they come, in another order. Elsewhere
+// GetStream is refused where keys are sealed: a stream has keys in the order of etcd, which is another one. Elsewhere
 // it is etcd's.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
@@ -88,7 +88,7 @@ func (k *kv) Txn(ctx context.Context) clientv3.Txn {
 	return &txn{Txn: k.KV.Txn(ctx), seal: k.seal}
 }
 
-// txn keeps what cannot be sealed for Commit to say.
+// txn keeps what cannot be sealed, for Commit to return the error.
 type txn struct {
 	clientv3.Txn
 	seal         *Seal
@@ -209,8 +209,8 @@ func (s *Seal) openTxn(r *etcdserverpb.TxnResponse, then, orelse []clientv3.Op) 
 	return nil
 }
 
-// openRange opens the answer to one get. What was asked for whole is put in the order
-// of the caller's keys; a page is not, since the next begins behind its last key.
+// openRange opens the answer to one get. A whole range is put in the order of the caller's keys. A page is not, since
+// the next page begins behind its last key.
 func (s *Seal) openRange(r *etcdserverpb.RangeResponse, op clientv3.Op) error {
 	if s.names != nil && op.IsSortSet() {
 		for _, kv := range r.Kvs {
@@ -237,8 +237,8 @@ func (s *Seal) openAll(kvs []*mvccpb.KeyValue) error {
 	return nil
 }
 
-// openKV turns what etcd says of one key into what the caller stored. A value that
-// was not asked for, or has gone, is empty; a sealed one never is.
+// openKV turns a key and value of etcd into what the caller stored. A value that was not asked for, or has gone, is
+// empty; a sealed one never is.
 func (s *Seal) openKV(kv *mvccpb.KeyValue) error {
 	if kv == nil || !s.coversKey(string(kv.Key)) {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 // Layout says which keys are sealed, and where names stand in them.
 type Layout struct {
-	// Prefix of the keys that are sealed; all others pass as they are.
+	// Prefix is that of the keys that are sealed; all others pass as they are.
 	Prefix string
 	// Except is the one key under Prefix that passes as well.
 	Except string
@@ -52,8 +52,8 @@ func (s *Seal) coversKey(key string) bool {
 	return strings.HasPrefix(key, s.layout.Prefix) && key != s.layout.Except
 }
 
-// text is how a sealed label is written: of its characters none parts labels or
-// paths, and there is one way only to write each label.
+// text is the encoding of a sealed label. None of its characters separates labels or paths, and each label has one
+// encoding.
 var text = base64.RawURLEncoding.Strict()
 
 // splitKey cuts a key into what stands before its labels, the labels, and what

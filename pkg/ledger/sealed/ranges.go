@@ -12,10 +12,9 @@ import (
 
 // sealRange translates [from, end), or one key where there is no end.
 //
-// Among labels etcd's order is not the caller's, so there a range may only be all
-// that begins with a key whose labels are ended, or what of that follows a key
-// read before, or ends behind one, or both, which etcd's order then tells (paging). An end that
-// stands before any label is the same in both orders.
+// Among labels the order of etcd is not the caller's. So a range there may only be all keys that begin with a key
+// whose labels are ended, or a part of these that begins behind a key read before, or ends behind one (paging). An
+// end that stands before any label is the same in both orders.
 func (s *Seal) sealRange(from, end string) (string, string, error) {
 	if end == "" {
 		key, err := s.sealKey(from)

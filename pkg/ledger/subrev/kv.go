@@ -22,7 +22,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor maps what the compactor of a client that is not wrapped knows: its key holds etcd's revisions.
+// Compactor maps what the compactor of a client that is not wrapped reads: its key has etcd's revisions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -141,7 +141,8 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside reports whether an operation reads objects at a version inside a revision. Other keys are not written inside.
+// readsInside reports whether an operation reads objects at a version inside a revision. Writes of other keys have no
+// version inside.
 func (k *kv) readsInside(op clientv3.Op) bool {
 	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, with nothing
 		return false
@@ -215,7 +216,7 @@ func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 
 func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(ctx), kv: k} }
 
-// txn numbers at Commit, when it knows what is written and what is compared.
+// txn numbers its writes at Commit, when all that is written and compared is known.
 type txn struct {
 	clientv3.Txn
 	kv               *kv
@@ -244,7 +245,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
-// mapTxn makes the transaction one in etcd's terms. Its slices are its own; what is compared is its caller's, too.
+// mapTxn makes the transaction one of etcd. Its operations are its own; the compares are also the caller's.
 func (t *txn) mapTxn() (err error) {
 	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err

@@ -64,8 +64,8 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents returns the sub-revisions of the events of one revision, appended to subs. It is false where the writer did not
-// number: two of a resource would have one sub-revision, or there are too many.
+// countEvents appends the sub-revisions of the events of one revision to subs. It returns false where the writer did
+// not number: two events of a resource would have one sub-revision, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // how far each has been counted

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Objects is how many objects of a resource one transaction may write.
+	// Objects is the number of objects of a resource that one transaction may write.
 	Objects = 128
 	// Last is the sub-revision of the last object of a resource in its revision, and of a lone one.
 	Last = Objects - 1
@@ -22,7 +22,7 @@ const (
 	octet = 0x80 // the bit that no stored form of Kubernetes begins with, but CBOR
 )
 
-// Version is that of a sub-revision; revision 0, which is before everything, stays 0.
+// Version returns the version of a sub-revision. Revision 0, which is before everything, stays 0.
 func Version(revision, sub int64) int64 {
 	if revision == 0 {
 		return 0
@@ -33,7 +33,7 @@ func Version(revision, sub int64) int64 {
 // Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
-// wholeRevision is the last revision of which nothing is above the version.
+// wholeRevision returns the last revision with nothing above the version.
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 // isInside reports whether a version lies before the end of its revision.
@@ -61,7 +61,7 @@ type Mapping struct {
 	each      []int    // their indexes
 }
 
-// New is the mapping of resources, each given by the prefix of its objects.
+// New returns the mapping of resources, each given by the prefix of its objects.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -80,7 +80,7 @@ func New(resources ...string) (*Mapping, error) {
 	return m, nil
 }
 
-// resourceIndex is the index of the one that a key belongs to, or -1.
+// resourceIndex returns the index of the resource that a key belongs to, or -1.
 func (m *Mapping) resourceIndex(key []byte) int {
 	for i, r := range m.resources {
 		if len(key) > len(r) && string(key[:len(r)]) == r {
@@ -107,7 +107,7 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn are the resources that the range may have objects of. in reports whether it has no other keys.
+// resourcesIn returns the resources that the range may have objects of. in says that it has no other keys.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
@@ -127,7 +127,8 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// mapKV turns a key as etcd has it into what the caller sees. sub is that of its write, or negative: its value says it.
+// mapKV turns a key of etcd into what the caller sees. sub is the sub-revision of its write, or negative where its
+// value has it.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return

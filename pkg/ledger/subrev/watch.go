@@ -91,7 +91,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	return out
 }
 
-// beginWatch counts a watch that Close waits for. It is false when Close does not wait for any more.
+// beginWatch counts a watch that Close waits for. It returns false where Close no longer waits.
 func (w *watcher) beginWatch() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +107,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver gives a response to the caller, in parts where transactions wrote many objects.
+// handOver passes a response to the caller, in parts where transactions wrote many objects.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -148,8 +148,8 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 	return send(r.Events[from:])
 }
 
-// mapWatchResponse maps a response. It reports whether there is something for the caller in it: an empty one would look like
-// progress.
+// mapWatchResponse maps a response. It reports whether anything in it is for the caller: an empty response would look
+// like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client gives one header to several watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last), RaftTerm: h.RaftTerm}
@@ -160,8 +160,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
 	}
 	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
-		// What is compacted at a revision may have lost what the revision deleted, and what stood before it. It had not
-		// been compacted when etcd made this response, if the revision before is there still.
+		// A compaction at a revision may have removed what the revision deleted, and what stood before it. It came
+		// after this response if the revision before still exists.
 		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)

@@ -178,7 +178,7 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// The octet can be changed by one who can write to etcd: that moves the object inside its revision, or ends the
+// A client that can write to etcd can change the octet: that moves the object inside its revision, or ends the
 // watch; it does not change the object, nor another revision.
 func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: what stood before the revision, and the writes of it up to the
-// version laid over that. Kubernetes asks for it by itself: a first page of a cache that is in the middle of a
-// revision continues at such a version, and so does its check of the cache against etcd.
+// readInside reads objects at a version inside a revision: what stood before the revision, with the writes of it up
+// to the version. Kubernetes does so by itself: a first page of a cache in the middle of a revision continues at such
+// a version, and so does its check of the cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -79,16 +79,15 @@ var streams atomic.Int64
 // readWrites reads the writes of a version's revision that are not above the version.
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
-	// A watch of what is to come would wait, and one of what is gone is this read's error.
+	// A watch of a future revision would wait, and one of a compacted revision is an error of this read.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
-	// A stream of its own: progress is told to all watches of a stream.
+	// The watch has a stream of its own, because progress goes to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read", strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
-	// That there is no write up to the version, a watch learns from progress, which etcd tells once the watch has
-	// caught up.
+	// Progress, which etcd sends once the watch has caught up, says that there is no write up to the version.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event
