@@ -4,6 +4,7 @@
 package deploy
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -33,7 +37,13 @@ monitoring: {monitors: true, rules: true, dashboard: true, prometheus: {serviceA
 const otherValues = `
 image: {digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", pullPolicy: Always, pullSecrets: [registry]}
 apiserver:
-  extraArgs: [-v=2]
+  extraArgs: [--encryption-provider-config=/run/kubizone/encryption/config.yaml]
+  extraVolumes:
+  - {name: encryption, secret: {secretName: encryption, defaultMode: 0440}}
+  - {name: backups, persistentVolumeClaim: {claimName: backups}}
+  extraVolumeMounts:
+  - {name: encryption, mountPath: /run/kubizone/encryption, readOnly: true}
+  - {name: backups, mountPath: /backups}
   resources: {limits: {memory: 4Gi}}
   nodeSelector: {kubernetes.io/os: linux}
   tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
@@ -147,7 +157,17 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	}
 	r.must("wait", "--for=condition=Established", "customresourcedefinitions", "--all")
 
-	notes := r.mustHelm("install", "kubizone", chart, "--create-namespace")
+	// Each mode can be installed, and none becomes another.
+	for mode, other := range map[string]string{"ha": "embedded", "external-etcd": "ha"} {
+		set := []string{"--set", etcdServers, "--set"}
+		r.mustHelm(append([]string{"install", "kubizone", chart, "--create-namespace"}, append(set, "mode="+mode)...)...)
+		if _, err := r.helm(append([]string{"upgrade", "kubizone", chart}, append(set, "mode="+other)...)...); err == nil || !strings.Contains(err.Error(), "mode: "+mode+" is installed") {
+			t.Errorf("from %s to %s: %v", mode, other, err)
+		}
+		r.mustHelm("uninstall", "kubizone")
+	}
+
+	notes := r.mustHelm("install", "kubizone", chart)
 	for _, next := range []string{"kubectl wait --for=condition=Available apiservice/" + kuberig.APIServiceName, "--set mode=ha", "kubectl create secret generic kubizone-primary-tsig"} {
 		if !strings.Contains(notes, next) {
 			t.Errorf("the notes do not name %q:\n%s", next, notes)
@@ -181,9 +201,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 			t.Errorf("%s gets the Secret %s: %s, want %s", want.account, want.secret, out, want.may)
 		}
 	}
-	if out, _, _ := r.run("", "auth", "can-i", "get", "/metrics", "--as=system:serviceaccount:monitoring:prometheus"); strings.TrimSpace(out) != "yes" {
-		t.Errorf("Prometheus reads /metrics: %s", out)
-	}
+	t.Run("a scrape", r.scraped)
 
 	t.Run("an upgrade", r.upgraded)
 
@@ -257,6 +275,35 @@ func uninstallByLabel(t *testing.T) [][]string {
 		t.Fatalf("docs/install.md has %d commands that delete by the label, want 2", len(commands))
 	}
 	return commands
+}
+
+// scraped: Prometheus' account reads /metrics as the ServiceMonitor says, by the authority in the Secret and the Service's name.
+func (r *release) scraped(t *testing.T) {
+	kubeconfig, err := r.kube.ServiceAccount(r.context(), "monitoring", "prometheus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := kuberig.ClientConfig(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := base64.StdEncoding.DecodeString(r.must("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Host = "https://127.0.0.1:" + r.port
+	config.TLSClientConfig = rest.TLSClientConfig{CAData: authority, ServerName: kuberig.ServerName + "." + kuberig.InstallNamespace + ".svc"}
+	client, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := client.Get().AbsPath("/metrics").DoRaw(r.context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range metrics.Check("apiserver", string(served)) {
+		t.Error(wrong)
+	}
 }
 
 // upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data cannot follow.
