@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// form is what the RFC of a type calls its fields, in their order, and a value to follow.
+// form has the names of the fields of a type, as in its RFC, in order, and an example value.
 type form struct {
 	names   []string
 	example string
 }
 
-// formOf is the form of each type that has more than one field and is written by people, by its mnemonic. The names
-// are one for each field of the plan.
+// formOf has the form of each type with more than one field that people write, by its mnemonic. There is one name for
+// each field of the plan.
 var formOf = map[string]form{
 	"AFSDB":      {[]string{"subtype", "hostname"}, "1 afsdb.example.org."},
 	"AMTRELAY":   {[]string{"precedence", "discovery and type", "relay"}, "10 0 1 192.0.2.1"},
@@ -53,8 +53,7 @@ var formOf = map[string]form{
 	"NSEC3PARAM": {[]string{"hash", "flags", "iterations", "salt"}, "1 0 0 -"},
 }
 
-// fieldName is what the i-th field of a type is called, with a colon behind; nothing where the type has one field or
-// is not written by people.
+// fieldName is the name of the i-th field of a type with a colon, "" if the type has no form.
 func (p *plan) fieldName(i int) string {
 	if names := formOf[p.of.String()].names; i < len(names) {
 		return names[i] + ": "
@@ -62,7 +61,7 @@ func (p *plan) fieldName(i int) string {
 	return ""
 }
 
-// usage says in a message what the fields of the type are, and how a value looks.
+// usage describes the fields of the type, with an example, for a message.
 func (p *plan) usage() string {
 	form, words := formOf[p.of.String()], p.words()
 	for i, name := range form.names {

@@ -15,7 +15,7 @@ import (
 //go:embed judges.txt
 var judgeTable string
 
-// judged are the types of the table; read only.
+// judged has the types of the table; read only.
 var judged = func() map[Type]bool {
 	types := map[Type]bool{}
 	for line := range strings.Lines(judgeTable) {

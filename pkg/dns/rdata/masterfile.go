@@ -13,14 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile is the value as it stands in a master file: the type, and the data
-// in a form that every server reads which a zone has to load in (S5.7). Names in
-// the value must be absolute.
+// MasterFile returns type and data for a master file, in a form that BIND, Knot, NSD and PowerDNS all read (S5.7).
+// Names in the value must be absolute.
 //
-// Servers agree on less than RFC 1035 and RFC 3597 say. PowerDNS reads the
-// generic form of no type that it knows; Knot and BIND do not know the names of
-// all types that PowerDNS does; Knot takes few characters in a name unescaped;
-// PowerDNS wants the value of every service parameter, and a port without quotes.
+// Servers agree on less than RFC 1035 and RFC 3597 define. PowerDNS does not read the generic form of types that it
+// knows; Knot and BIND lack the names of some types of PowerDNS; Knot reads few characters of a name unescaped;
+// PowerDNS needs a value for every service parameter, and a port without quotes.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	if !v.named() {
 		data, err = v.generic()
@@ -57,7 +55,7 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	return v.Type.String(), out.String(), nil
 }
 
-// named says that every server knows the type by its name; the others get the generic form.
+// named reports that every server knows the type by name; other types get the generic form.
 func (v Value) named() bool {
 	switch v.Type {
 	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
@@ -84,12 +82,12 @@ func (v Value) generic() (string, error) {
 	return string(appendUpperHex(text, wire)), nil
 }
 
-// inNames are the characters that every server takes in a name as they are.
+// inNames are the characters that every server reads in a name unescaped.
 func inNames(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/' || c == '*' || c == '.'
 }
 
-// plainNames says that nothing in a text needs an escape, wherever its names are.
+// plainNames reports that no name in a text needs an escape.
 func plainNames(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; !inNames(c) && c != ' ' {
@@ -99,7 +97,7 @@ func plainNames(text string) bool {
 	return true
 }
 
-// writeName writes a name with everything unusual as \DDD.
+// writeName writes a name with all other characters as \DDD.
 func writeName(out *strings.Builder, text string) {
 	for len(text) > 0 {
 		c, size := unescape(text)
@@ -112,7 +110,7 @@ func writeName(out *strings.Builder, text string) {
 	}
 }
 
-// typeInList is a type as a list of types names it, by number where it is not known to all.
+// typeInList is the form of a type in a list of types: by number unless every server knows it.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && !(Value{Type: t}).named() {
 		return "TYPE" + strconv.Itoa(int(t))
@@ -120,8 +118,8 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes a service parameter: numbered where servers are older than its name, never without "=" where they
-// do not know that it has no value, and with a bare port.
+// writeParam writes a service parameter: by number if servers lack its name, with "=" if they do not know that it has
+// no value, and with an unquoted port.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

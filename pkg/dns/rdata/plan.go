@@ -10,7 +10,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// kind is how one field of a type's rdata looks on the wire and as text.
+// kind is the format of one field of rdata, on the wire and as text.
 type kind uint8
 
 const (
@@ -48,8 +48,8 @@ const (
 type plan struct {
 	of     Type
 	fields []kind
-	// names says at which positions of the canonical text names stand, as a
-	// bit set; beyond it, namesFrom > 0 means every token from there on (HIP).
+	// names is the bit set of the positions of names in the canonical text. With namesFrom > 0 every token from there
+	// on is a name, too (HIP).
 	names     uint64
 	namesFrom int
 	// gatewayType is the token that says whether the gateway token is a name,
@@ -62,7 +62,7 @@ type plan struct {
 	// AMTRELAY with discovery bit, groups of a locator, bits of an address prefix; or
 	// because the library lacks the mnemonics. The others fall back on the library.
 	own bool
-	// bent: the library read the type, and altered some texts, when stored values were taken in.
+	// bent: the library read the type, and altered some texts, when stored values were admitted.
 	bent bool
 	// octets: fields may hold any octet, raw control characters included.
 	octets bool
@@ -101,10 +101,10 @@ func planOf(t Type) *plan {
 	return opaque
 }
 
-// known says that the type has a presentation format of its own.
+// known reports that the type has a presentation format of its own.
 func (p *plan) known() bool { return p != opaque }
 
-// hasNames says that values of the type may depend on an origin.
+// hasNames reports that values of the type may depend on an origin.
 func (p *plan) hasNames() bool { return p.names != 0 || p.namesFrom > 0 || p.gatewayType > 0 }
 
 func makePlans() map[Type]*plan {
@@ -231,7 +231,7 @@ func (p *plan) describeType(t Type) {
 	}
 }
 
-// isName says whether the i-th token of a canonical text is a name.
+// isName reports whether the i-th token of a canonical text is a name.
 func (p *plan) isName(i int, tokens []token) bool {
 	switch {
 	case p.gatewayType > 0:
@@ -250,8 +250,8 @@ func (p *plan) words() []string {
 	return words
 }
 
-// Fields says of each field of the type's text what it is, in words, as messages do; nothing for a type that is
-// written as octets. A generator of values finds there what may stand in their place.
+// Fields describes each field of the type's text in words, as messages do; it is empty for a type that is written as
+// octets. Generators of test values use it.
 func (t Type) Fields() []string { return planOf(t).words() }
 
 var kindWords = map[kind]string{

@@ -62,9 +62,8 @@ const (
 	uinfo = Type(mdns.TypeUINFO)
 )
 
-// isText says that the data of the type is a text, however many strings carry
-// it, so that a bare value can only mean one (S5.2). The strings of RESINFO are
-// a list of keys (RFC 9606 §3), so it is none of them.
+// isText reports that the data of the type is one text, in any number of strings, so that a bare value has one meaning
+// (S5.2). RESINFO is not among them: its strings are a list of keys (RFC 9606 §3).
 func (t Type) isText() bool {
 	switch t {
 	case TXT, SPF, avc, ninfo, uinfo:
@@ -117,14 +116,14 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single says that a name has one value of the type at most: servers refuse a
-// zone with two (S5.5; RFC 9606 §4 of RESINFO).
+// Single reports that a name has at most one value of the type: servers refuse a zone with two (S5.5; RFC 9606 §4 of
+// RESINFO).
 func (t Type) Single() bool {
 	return t == CNAME || t == DNAME || t == Type(mdns.TypeRESINFO)
 }
 
-// ByNumber says that nothing is known of the type's data: it is taken as octets
-// (RFC 3597), and only where a rule names the type (S4.3).
+// ByNumber reports that the format of the type is unknown: its data is octets (RFC 3597), and only a rule that names
+// the type allows it (S4.3).
 func (t Type) ByNumber() bool {
 	switch t {
 	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET, // judged as octets, by CheckLoadable
@@ -171,7 +170,7 @@ func (t *Type) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// CheckRecord says why a type cannot be a Record, nil if it can (S5.3).
+// CheckRecord returns why a type cannot be a Record, nil if it can (S5.3).
 func (t Type) CheckRecord() error {
 	switch t {
 	case SOA:

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// namespacesWidth is the most characters of namespaces in a row.
+// namespacesWidth is the maximum width of the namespaces in a row.
 const namespacesWidth = 40
 
 var columns = []metav1.TableColumnDefinition{

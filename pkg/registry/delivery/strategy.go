@@ -77,7 +77,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 // statusStrategy updates the status of a Delivery.
 type statusStrategy struct{ strategy }
 
-// PrepareForUpdate takes over the status, all of which is the controller's.
+// PrepareForUpdate changes the status alone, which the controller owns.
 func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Delivery), old.(*v1alpha1.Delivery)
 	after.Spec = before.Spec

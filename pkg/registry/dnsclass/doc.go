@@ -1,12 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsclass is the door of classes: the REST storage of dnsclasses.kubi.zone and its subresources status and
-// finalizers.
+// Package dnsclass is the REST storage of dnsclasses.kubi.zone and its subresources status and finalizers.
 //
-// It promises: (1) spec is the cluster admin's and status the controller's: a write of one leaves the other as it is;
-// (2) a secret in the class itself is refused unless the server was told to take it; (3) nothing of a Secret that a
-// class names is read here, so no answer can show it.
+// It promises: (1) spec is the cluster admin's and status the controller's: a write of one does not change the other;
+// (2) a secret in the class itself is refused unless the server is configured to accept it; (3) Secrets that a class
+// names are not read here, so no answer can show them.
 //
 // It does not know providers nor deliveries: package class of the API decides which zones a class may deliver.
 //

@@ -20,20 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// Lister says which DNSClasses are for a namespace: a class that is named as etcd has it, the default classes as a
-// watch has told of them.
+// Lister finds the DNSClasses for a namespace. It reads a named class from etcd, and default classes from a watch.
 type Lister struct {
 	store *REST
-	// labelsOf are those of a namespace.
+	// labelsOf returns the labels of a namespace.
 	labelsOf func(namespace string) map[string]string
 	// informer follows store and indexes the default classes.
 	informer cache.SharedIndexInformer
 }
 
-// byDefault is the index, whose one value is "", of the classes that are default ones.
+// byDefault is the index of the default classes; its only value is "".
 const byDefault = "default"
 
-// NewLister makes a lister of what the storage has. It knows default classes while Run runs.
+// NewLister makes a lister of the storage. It has default classes while Run runs.
 func NewLister(store *REST, labelsOf func(namespace string) map[string]string) *Lister {
 	return &Lister{store, labelsOf, cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -62,7 +61,7 @@ func NewLister(store *REST, labelsOf func(namespace string) map[string]string) *
 	}})}
 }
 
-// unwrapEvent takes an object out of what a watch cache wraps it in to encode it once for all watches.
+// unwrapEvent unwraps an object that a watch cache wraps to encode it once for all watches.
 func unwrapEvent(event watch.Event) (watch.Event, bool) {
 	if wrapped, ok := event.Object.(runtime.CacheableObject); ok {
 		event.Object = wrapped.GetObject()
@@ -70,7 +69,7 @@ func unwrapEvent(event watch.Event) (watch.Event, bool) {
 	return event, true
 }
 
-// convertOptions makes the form of options that storage takes.
+// convertOptions converts options to those of the storage.
 func convertOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
 	within := &internalversion.ListOptions{}
 	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, within, nil)
@@ -83,7 +82,7 @@ func (l *Lister) Run(ctx context.Context) error {
 	return nil
 }
 
-// Check is an error until the classes are listed.
+// Check returns an error until the classes are listed.
 func (l *Lister) Check() error {
 	if !l.informer.HasSynced() {
 		return errors.New("not listed yet")
@@ -91,8 +90,8 @@ func (l *Lister) Check() error {
 	return nil
 }
 
-// Admits says whether a class may deliver zones of a namespace, and of a view; true where there is no such class (the
-// controller says so of the zone), for a zone may be made before its class.
+// Admits reports whether a class may deliver zones of a namespace, and of a view. It is true for a missing class, which
+// the controller reports: a zone may be made before its class.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.store.Class(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -104,8 +103,8 @@ func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNa
 	return class.Admits(named, namespace, l.labelsOf(namespace)), class.Delivers(named, view), nil
 }
 
-// First is the class which the zone names first; where it names none, the first by name of the default classes for its
-// namespace and view; nil where there is no such class. It is not to be changed.
+// First returns the first class that the zone names. If it names none, First returns the default class for its
+// namespace and view that is first by name, nil if there is none. The caller must not change it.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -124,8 +123,8 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing are the classes that deliver the zone and do not allow it deletionPolicy Retain, by name: those that it
-// names and that are there, or the default classes for its namespace and view.
+// Withdrawing returns the names of the classes that deliver the zone and do not allow deletionPolicy Retain: of the
+// existing classes that it names, or of the default classes for its namespace and view.
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -153,7 +152,7 @@ func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string
 	return names, nil
 }
 
-// defaultClasses are the default classes for zones of a namespace and a view, by their names.
+// defaultClasses returns the default classes for zones of a namespace and a view, sorted by name.
 func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	all, err := l.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {
@@ -170,8 +169,8 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
-// MayDeliver says whether a default class delivers zones of a namespace and a view that name none, and true where the
-// classes are not known yet: a wrong True of Ready is worse than a late one (S6.7). It is asked with every write.
+// MayDeliver reports whether a default class delivers zones of a namespace and a view that name no class. It is true
+// until the classes are known: a wrong True of Ready is worse than a late one (S6.7). Every write calls it.
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

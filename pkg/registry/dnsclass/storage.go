@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// Config is what the storage of DNSClasses is made of. Fields are required where nothing else is said.
+// Config configures the storage of DNSClasses. Fields are required unless marked as optional.
 type Config struct {
 	// Scheme knows v1alpha1.
 	Scheme *runtime.Scheme

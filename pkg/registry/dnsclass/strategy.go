@@ -58,8 +58,7 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec, after which nothing is known to wait for a person
-// (S7.4).
+// PrepareForUpdate keeps the status and counts changes of spec, which clear Stalled (S7.4).
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
 	after.Status = before.Status
@@ -93,7 +92,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 // statusStrategy updates the status of a DNSClass.
 type statusStrategy struct{ strategy }
 
-// PrepareForUpdate takes over the status, all of which is the controller's.
+// PrepareForUpdate changes the status alone, which the controller owns.
 func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
 	after.Spec = before.Spec

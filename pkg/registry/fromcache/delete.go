@@ -31,7 +31,7 @@ type contextKey struct{}
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if options == nil || options.Preconditions == nil {
 		b := &beginning{}
-		// The options are the store's to change.
+		// The store changes the options.
 		out, immediately, err := store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation), options.DeepCopy())
 		if !errors.Is(err, errOutdated) {
 			return out, immediately, err

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 )
 
-// Decide says what a commit would say. It fills the status of after and returns the API error the commit would, and
+// Decide makes the decision of a commit. It fills the status of after or returns the API error of the commit, and
 // changes nothing else. before is nil for a creation, after is nil for a removal.
 type Decide[T runtime.Object] func(ctx context.Context, before, after T) error
 
@@ -32,7 +32,7 @@ var (
 	_ rest.GracefulDeleter = (*Store[runtime.Object])(nil)
 )
 
-// Create creates an object, or says what would come of it.
+// Create creates an object, or decides a dry run.
 func (s *Store[T]) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	out, err := s.Store.Create(ctx, obj, validation, options)
 	if err != nil || !dryrun.IsDryRun(options.DryRun) {
@@ -41,7 +41,7 @@ func (s *Store[T]) Create(ctx context.Context, obj runtime.Object, validation re
 	return s.decideDryRun(ctx, nil, out)
 }
 
-// Update updates an object, creates it where a server-side apply asks for it, or says what would come of it.
+// Update updates an object, creates it for a server-side apply, or decides a dry run.
 func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if !dryrun.IsDryRun(options.DryRun) {
 		return s.Store.Update(ctx, name, info, createValidation, updateValidation, forceAllowCreate, options)
@@ -64,7 +64,7 @@ func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObj
 	return out, false, err
 }
 
-// Delete removes an object, marks it as being deleted, or says what would come of it.
+// Delete deletes an object, marks it as being deleted, or decides a dry run.
 func (s *Store[T]) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if !dryrun.IsDryRun(options.DryRun) {
 		return fromcache.Delete(ctx, s.Store, name, validation, options)

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record is the door of Records: the REST storage of records.kubi.zone and its subresource status.
+// Package record is the REST storage of records.kubi.zone and its subresource status.
 //
 // It promises: (1) spec is stored as it was written, status and generation are the server's (S7.4); (2) every refusal
-// of one object alone comes from package validation, before the commit is asked; (3) a dry run answers what the
-// commit would (S7.3); (4) columns and field selectors are as kubectl get and watches of one zone want them.
+// of one object alone comes from package validation, before the commit is asked; (3) a dry run answers what the commit
+// would (S7.3); (4) columns and field selectors are those that kubectl get and watches of one zone need.
 //
-// It does not know which zone takes a Record, nor how it is written: the store below it decides at commit, and the
-// decision of a dry run is given to it.
+// It does not know which zone adopts a Record, nor how it is written: the store below it decides at commit, and the
+// decision of a dry run is a function passed to it.
 //
 // Read strategy.go first, then storage.go.
 package record

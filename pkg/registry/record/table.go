@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// dataWidth is the most characters of data in a row. With it the row of a Record with names of usual length is at
+// dataWidth is the maximum width of the data in a row. With it the row of a Record with names of usual length is at
 // most 120 characters wide, its namespace included.
 const dataWidth = 32
 

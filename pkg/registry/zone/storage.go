@@ -64,7 +64,7 @@ type Config struct {
 type Storage struct {
 	Zone   *REST
 	Status *status.REST
-	// Finalizers is written as a status is.
+	// Finalizers is a subresource, written like a status.
 	Finalizers *status.REST
 	Establish  *EstablishREST
 	Entries    *EntriesREST
