@@ -77,7 +77,7 @@ type takeover struct {
 	whole, atOne bool
 }
 
-// cause is why a delivery is looked at again though nothing has changed.
+// cause is why a delivery has something to do though nothing has changed.
 type cause int
 
 const (

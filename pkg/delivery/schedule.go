@@ -133,7 +133,7 @@ func (q *queue) startNext() {
 	}
 }
 
-// waitFor has a class that waits looked at when it may go on, or may be asked whether it could.
+// waitFor sets when a class that waits may go on, or may be asked whether it could.
 func (q *queue) waitFor(wait time.Duration) {
 	q.stop()
 	if q.health != healthIgnored {

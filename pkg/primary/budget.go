@@ -42,8 +42,8 @@ func clientOf(a netip.Addr) netip.Addr {
 	return a
 }
 
-// takePlace takes a place where there is one; else freed is closed when the next one is given back. Where all places are
-// taken the oldest is cut, if it can be; a client that has its share waits for places of its own.
+// takePlace takes a place where there is one; else freed is closed when the next one is given back. Where all places
+// are taken the oldest is cut, if it can be; a client that has its share waits for places of its own.
 func (b *budget) takePlace(from netip.Addr, cut func()) (p *place, freed <-chan struct{}) {
 	client := clientOf(from)
 	b.mu.Lock()

@@ -144,7 +144,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 // changes are those of classes and not of zones, of which the loops have not taken notice.
 type changes struct {
 	mu sync.Mutex
-	// noted are the zones to look at; true: in each class its targets are told again. Without a class it is every one,
+	// noted are the zones to announce; true: also what was announced already. Without a class it is in every one,
 	// without a uid every zone of the class.
 	noted    map[classUID]bool
 	wake     chan struct{}

@@ -90,10 +90,10 @@ func (n *notifier) runNotifier(ctx context.Context) {
 	catalogs, endCatalogs := n.classes.catalogs.Subscribe()
 	defer endCatalogs()
 	for s := range n.classes.zones.All() {
-		n.lookAtZone(ctx, s.Zone().UID)
+		n.announceInClasses(ctx, s.Zone().UID)
 	}
 	for s := range n.classes.catalogs.All() {
-		n.lookAtZone(ctx, s.Zone().UID)
+		n.announceInClasses(ctx, s.Zone().UID)
 	}
 	for {
 		select {
@@ -102,56 +102,56 @@ func (n *notifier) runNotifier(ctx context.Context) {
 				<-ctx.Done()
 				return
 			}
-			n.lookAtZone(ctx, e.Zone.UID)
+			n.announceInClasses(ctx, e.Zone.UID)
 		case e := <-catalogs:
-			n.lookAtZone(ctx, e.Zone.UID)
+			n.announceInClasses(ctx, e.Zone.UID)
 		case <-n.classes.changes.wake:
-			n.lookAtChanges(ctx)
+			n.announceChanges(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// lookAtChanges looks at what changed in classes.
-func (n *notifier) lookAtChanges(ctx context.Context) {
+// announceChanges announces what changed in classes.
+func (n *notifier) announceChanges(ctx context.Context) {
 	for at, again := range n.classes.changes.takeNoted() {
 		switch {
 		case at.class == nil:
-			n.lookAtZone(ctx, at.uid)
+			n.announceInClasses(ctx, at.uid)
 		case at.uid == "":
-			n.lookAtClass(ctx, at.class)
+			n.announceClass(ctx, at.class)
 		default:
 			if again {
 				clear(n.announced[servedName{at.class, n.names[at]}])
 			}
-			n.lookInClass(ctx, at.class, at.uid)
+			n.announceInClass(ctx, at.class, at.uid)
 		}
 	}
 }
 
-// lookAtClass looks at the zones that a class had, and at those that it has.
-func (n *notifier) lookAtClass(ctx context.Context, class *Class) {
+// announceClass announces the zones that a class had, and those that it has.
+func (n *notifier) announceClass(ctx context.Context, class *Class) {
 	for at := range n.names {
 		if at.class == class {
-			n.lookInClass(ctx, class, at.uid)
+			n.announceInClass(ctx, class, at.uid)
 		}
 	}
 	for _, uid := range class.uids() {
-		n.lookInClass(ctx, class, uid)
+		n.announceInClass(ctx, class, uid)
 	}
 }
 
-func (n *notifier) lookAtZone(ctx context.Context, uid string) {
+func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	for _, class := range n.classes.roster.Load().classes {
-		n.lookInClass(ctx, class, uid)
+		n.announceInClass(ctx, class, uid)
 	}
 }
 
-// lookInClass compares what a class serves under the zone's name, and under the one it had before,
+// announceInClass compares what a class serves under the zone's name, and under the one it had before,
 // with what was announced. A zone that another view hides is not announced; when that one
 // goes, this one is.
-func (n *notifier) lookInClass(ctx context.Context, class *Class, uid string) {
+func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
 	if !known && len(class.targets()) == 0 {
@@ -164,14 +164,14 @@ func (n *notifier) lookInClass(ctx context.Context, class *Class, uid string) {
 		n.names[at] = now
 	}
 	if known && before != now {
-		n.announceZone(ctx, servedName{class, before})
+		n.announceName(ctx, servedName{class, before})
 	}
 	if !now.IsZero() {
-		n.announceZone(ctx, servedName{class, now})
+		n.announceName(ctx, servedName{class, now})
 	}
 }
 
-func (n *notifier) announceZone(ctx context.Context, at servedName) {
+func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn)
 	targets := at.class.targets()
 	if !served {

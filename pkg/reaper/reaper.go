@@ -94,8 +94,8 @@ func New(config Config) (*Reaper, error) {
 	return r, nil
 }
 
-// Run looks at the start, after each deletion of a namespace and every two minutes, until ctx ends. A look that fails
-// is logged and made again. The error is that of an informer that takes no handler.
+// Run looks for namespaces that are gone at the start, after each deletion of one and every two minutes, until ctx
+// ends. A look that fails is logged and made again. The error is that of an informer that takes no handler.
 func (r *Reaper) Run(ctx context.Context) error {
 	informer := r.config.Informer.Informer()
 	deleted := make(chan struct{}, 1)

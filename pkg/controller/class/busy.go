@@ -15,7 +15,7 @@ import (
 // A status write counts in the budget of its namespace (S9.2), so it may be 429. Client-go
 // would wait in the call and repeat it, up to ten times, and the worker with it: one tenant
 // without budget would hold up all others' status. So the call ends at once, and its zone is
-// looked at again after the time that the server said.
+// tried again after the time that the server said.
 
 // WithoutWaiting is the configuration for a client of whose status writes 429 is an answer
 // like any other.
@@ -39,7 +39,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper is what client-go closes idle connections of.
 func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }
 
-// busy are the namespaces whose budget is used up, as far as one look at a zone has met them.
+// busy are the namespaces whose budget is used up, as far as one run for a zone has met them.
 type busy struct{ namespaces sync.Map }
 
 func (b *busy) has(namespace string) bool {

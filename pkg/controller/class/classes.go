@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// secretInterval is the time between two looks at the Secrets of a class.
+	// secretInterval is the time between two reads of the Secrets of a class.
 	secretInterval = 5 * time.Second
 	// healthTime bounds a health check.
 	healthTime = 30 * time.Second
@@ -58,9 +58,9 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
-	// created decides which of two classes has what both claim. claims are names with what each means to this class, and
-	// lost is the class that has one of them with another meaning, empty for none. stale says that lost has changed
-	// since the Loop was told.
+	// created decides which of two classes has what both claim. claims are names with what each means to this class,
+	// and lost is the class that has one of them with another meaning, empty for none. stale says that lost has
+	// changed since the Loop was told.
 	created time.Time
 	claims  map[string]string
 	lost    string
@@ -100,7 +100,7 @@ func (c *classSync) tellMissing(name string) {
 }
 
 // decideClaims decides which classes have what they claim: the class that was made first, as primaries see it
-// (transferclass). It has those looked at that win or lose by it. c.mu is held.
+// (transferclass). It enqueues those that win or lose by it. c.mu is held.
 func (c *classSync) decideClaims() {
 	var order []precedence.Rank // their ids are the names of classes
 	for name, known := range c.known {
@@ -231,8 +231,9 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// lookAtSecrets has every class looked at. A watch of its Secrets would need the right to list all of a namespace.
-func (c *classSync) lookAtSecrets() {
+// enqueueClasses enqueues every class, so that its Secrets are read again. To watch them would need the right to list
+// all Secrets of a namespace.
+func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, known := range c.known {

@@ -25,9 +25,10 @@ import (
 )
 
 const (
-	// workers is how many objects are looked at at a time; what is delivered at a time is the Loop's.
+	// workers is how many objects of the queue are worked on at a time. How many zones are delivered at a time is the
+	// Loop's.
 	workers = 4
-	// frozenInterval is the time between two looks at which zones are frozen.
+	// frozenInterval is the time between two checks which zones are frozen.
 	frozenInterval = time.Second
 	defaultHealth  = 10 * time.Minute
 )
@@ -136,10 +137,10 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.zones.holdNames(one)
 		}
 	}
-	// Classes first: a zone must not be told that its class is missing because it was looked at later.
+	// Classes come first: a zone must not be told that its class is missing because that comes later.
 	for _, of := range c.index.allClasses() {
 		if err := c.classes.syncClass(ctx, of.Name); err != nil {
-			klog.FromContext(ctx).Error(err, "a class is looked at again")
+			klog.FromContext(ctx).Error(err, "a class is not ready at the start; it is tried again", "class", of.Name)
 			c.queue.AddRateLimited(task{kind: classTask, name: of.Name})
 		}
 	}
@@ -149,7 +150,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		})
 	}
-	running.Go(func() { repeat(ctx, secretInterval, c.classes.lookAtSecrets) })
+	running.Go(func() { repeat(ctx, secretInterval, c.classes.enqueueClasses) })
 	running.Go(func() {
 		repeat(ctx, min(c.config.HealthInterval, time.Second), func() { c.classes.checkDue(ctx) })
 	})
@@ -163,7 +164,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.loop.Run(ctx)
 }
 
-// workNext looks at the next object of the queue; false: there will be none.
+// workNext works on the next object of the queue. It is false when there will be none.
 func (c *Controller) workNext(ctx context.Context) bool {
 	todo, end := c.queue.Get()
 	if end {
@@ -188,7 +189,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 		c.queue.Forget(todo)
 		return true
 	}
-	klog.FromContext(ctx).V(2).Info("looked at again", "what", todo.kind, "namespace", todo.namespace, "name", todo.name, "err", err)
+	klog.FromContext(ctx).V(2).Info("an object is tried again", "kind", todo.kind, "namespace", todo.namespace, "name", todo.name, "err", err)
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && apierrors.IsTooManyRequests(err) {
 		c.queue.Forget(todo)
 		c.queue.AddAfter(todo, time.Duration(seconds)*time.Second)
@@ -198,7 +199,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	return true
 }
 
-// Observe keeps what the Loop reports and has the zone looked at.
+// Observe keeps what the Loop reports and enqueues the zone.
 func (c *Controller) Observe(event delivery.Event) {
 	c.classes.takeEvent(event)
 	said := c.reports.takeEvent(event)
@@ -213,15 +214,15 @@ func (c *Controller) Observe(event delivery.Event) {
 
 func (c *Controller) zoneChanged(before, after *v1alpha1.Zone) {
 	zone := cmp.Or(after, before)
-	c.lookAtZone(zone)
+	c.enqueueZone(zone)
 	if before != nil && before.Status.FQDN != zone.Status.FQDN {
-		c.lookAtZone(before)
+		c.enqueueZone(before)
 	}
 }
 
-// lookAtZone has a zone looked at. With one of the default view it has those of its name in others looked at: which
-// classes they have depends on it (S1.8).
-func (c *Controller) lookAtZone(zone *v1alpha1.Zone) {
+// enqueueZone enqueues a zone, and with one of the default view those of its name in other views: which classes they
+// have depends on it (S1.8).
+func (c *Controller) enqueueZone(zone *v1alpha1.Zone) {
 	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
 		return
@@ -233,10 +234,10 @@ func (c *Controller) lookAtZone(zone *v1alpha1.Zone) {
 	}
 }
 
-func (c *Controller) lookAtZones(which func(*v1alpha1.Zone) bool) {
+func (c *Controller) enqueueZones(which func(*v1alpha1.Zone) bool) {
 	for _, zone := range list[*v1alpha1.Zone](c.index.zones) {
 		if which(zone) {
-			c.lookAtZone(zone)
+			c.enqueueZone(zone)
 		}
 	}
 }
@@ -260,12 +261,12 @@ func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 	c.queue.Add(task{kind: classTask, name: cmp.Or(after, before).Name})
 	if before == nil || after == nil || !sameForZones(before, after) {
-		c.lookAtZones(func(*v1alpha1.Zone) bool { return true })
+		c.enqueueZones(func(*v1alpha1.Zone) bool { return true })
 	}
 }
 
 func (c *Controller) namespaceChanged(before, after *corev1.Namespace) {
 	if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
-		c.lookAtZones(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name })
+		c.enqueueZones(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name })
 	}
 }

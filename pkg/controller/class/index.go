@@ -48,7 +48,7 @@ func zoneOf(record *v1alpha1.Record) string {
 }
 
 // isPending reports whether a Record is part of a zone and not said to be delivered, or not in the present generation,
-// as kubectl wait looks at it.
+// as kubectl wait reads it.
 func isPending(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return false
@@ -65,7 +65,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone leaves what classes, feeds and status look at: a spec may be long.
+// trimZone leaves what classes, feeds and status need: a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// task is one object to look at.
+// task is one object to work on.
 type task struct{ kind, namespace, name string }
 
 const (

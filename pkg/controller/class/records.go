@@ -21,11 +21,11 @@ import (
 // patches of one zone under way at a time.
 const patches = 8
 
-// massRate is how many Records a second are told of what is not an answer to their own change: a class that is gone,
+// massRate is how many Records a second are written for another reason than their own change: a class that is gone,
 // moved or out of reach may concern all Records of a zone. At 1 to 2 KB a write that is a sixth of what a namespace
-// may write (S9.2). wrongRate is how many are told that are said to be Ready and are not, which programs act on: most
-// of what a namespace may write, beside the minute's worth that it has at once. massBurst are told at once, and in
-// one look at a zone: the next one sees what became of it meanwhile.
+// may write (S9.2). wrongRate is how many a second are written that are said to be Ready and are not, which programs
+// act on: most of what a namespace may write, beside the minute's worth that it has at once. massBurst are written at
+// once, and in one run for a zone: the next run sees what became of the zone meanwhile.
 const (
 	massRate  = 200
 	wrongRate = 1000
@@ -47,7 +47,7 @@ type recordSync struct {
 	written map[types.UID]written
 }
 
-// saying is what a Record is to be told.
+// saying is what is to be written into the status of a Record.
 type saying struct {
 	record    *v1alpha1.Record
 	judgement judgement
@@ -138,7 +138,7 @@ func (r *recordSync) writeSayings(ctx context.Context, all []saying) (told int, 
 	var without busy
 	for _, say := range all {
 		if without.has(say.record.Namespace) {
-			continue // the error of the first has all looked at again
+			continue // the error of the first has all of them tried again
 		}
 		if !say.answers() {
 			if told == massBurst || !r.limit(say).Allow() {
@@ -233,7 +233,7 @@ func (r *recordSync) isWritten(say saying) bool {
 		(last.judgement == say.judgement || last.status == metav1.ConditionTrue && say.judgement.status == metav1.ConditionTrue)
 }
 
-// noteWritten is not for a Record that the informer has told of since: it would be kept for ever.
+// noteWritten keeps a write, unless the informer has told of the Record since: then the write would be kept for ever.
 func (r *recordSync) noteWritten(say saying) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,8 +243,8 @@ func (r *recordSync) noteWritten(say saying) {
 	}
 }
 
-// recordChanged has a Record looked at that could be Ready already, when its zone was delivered before the informer
-// told of it.
+// recordChanged enqueues a Record that could be Ready already, since its zone may have been delivered before the
+// informer told of it.
 func (r *recordSync) recordChanged(record *v1alpha1.Record, removed bool) {
 	r.mu.Lock()
 	if last, known := r.written[record.UID]; known && (removed || last.from != record.ResourceVersion) {

@@ -51,7 +51,7 @@ func (s *stalls) forget(uid types.UID) {
 }
 
 // judgeStalled decides about the condition Stalled of an object that waits for the reason of the condition waits, nil
-// for none. The reason has to stand stallAfter; until then the object is looked at again at that time.
+// for none. The reason has to stand stallAfter; until then the object is enqueued for that time.
 func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()

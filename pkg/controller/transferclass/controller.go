@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// secretInterval is the time between two looks at the Secrets of a class: a watch would need the right to list.
+	// secretInterval is the time between two reads of the Secrets of a class: a watch would need the right to list.
 	secretInterval = 5 * time.Second
 	// remindInterval is the time between two rounds in which secondaries are told again of what they have not
 	// confirmed: what they were told may have been lost, or been too early.
@@ -61,7 +61,8 @@ type Controller struct {
 	failing map[string]string
 }
 
-// task is one class to look at, with peers also at its settings and Secrets; or secondaries to remind.
+// task is one class whose members may have changed, and with peers also its settings and Secrets; or secondaries to
+// remind.
 type task struct {
 	class         string
 	peers, remind bool
@@ -75,7 +76,7 @@ type serving struct {
 	members primary.Membership
 }
 
-// Trim is a transform for an informer of Zones that keeps what feed and Controller look at.
+// Trim is a transform for an informer of Zones that keeps what feed and Controller need.
 func Trim(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		paused, is := zone.Annotations[v1alpha1.AnnotationPaused]
@@ -161,7 +162,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// addTasks has the Secrets of classes looked at, and secondaries reminded, until ctx ends.
+// addTasks enqueues classes, so that their Secrets are read again, and reminders of secondaries, until ctx ends.
 func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
 	defer secrets.Stop()
@@ -199,7 +200,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	case ctx.Err() == nil:
 		if text := err.Error(); c.failing[at.class] != text {
 			c.failing[at.class] = text
-			klog.FromContext(ctx).Error(err, "A class is not served as it should be; it is looked at again", "class", at.class)
+			klog.FromContext(ctx).Error(err, "A class is not served as it should be; it is tried again", "class", at.class)
 		}
 		c.queue.AddRateLimited(at)
 	}
@@ -288,7 +289,7 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys ends later classes that have another key of the same name: a peer says by the name alone which it means,
-// and which class has it must not depend on the order in which classes were looked at.
+// and which class has it must not depend on the order in which classes came.
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	order, claims := []precedence.Rank{rankOf(of)}, map[string]map[string]string{of.Name: peers.Claims()}
 	for name, other := range c.serving {
