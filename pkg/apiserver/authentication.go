@@ -23,18 +23,19 @@ import (
 )
 
 const (
-	// authenticationConfigMap of kube-system is where kube-apiserver says whom it trusts: client certificates, and
-	// who may speak for others.
+	// authenticationConfigMap of kube-system is where kube-apiserver says which authorities of clients it trusts, and
+	// which clients may name the user of a request.
 	authenticationConfigMap = "extension-apiserver-authentication"
 	allowedNamesKey         = "requestheader-allowed-names"
 )
 
-// healthPaths are all that is answered without knowing who asks (A6).
+// healthPaths are all that an anonymous client may read (A6).
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication asks kube-apiserver who a token is, and believes its certificate authorities, with two
-// things narrower than upstream's ApplyTo: headers that name a user are believed from allowed names alone, where
-// upstream lets an empty list mean every certificate of that authority; and anonymous are the health paths alone (A6).
+// applyDelegatedAuthentication asks kube-apiserver which user a token is, and believes its certificate authorities,
+// with two things narrower than upstream's ApplyTo: headers that name a user are believed from allowed names alone,
+// where upstream lets an empty list mean every certificate of that authority; and anonymous are the health paths
+// alone (A6).
 func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous:                &apiserverapi.AnonymousAuthConfig{Enabled: true},
@@ -62,14 +63,14 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 	if header := factory.RequestHeaderConfig; header != nil {
 		names := header.AllowedClientNames
 		if len(names.Value()) == 0 {
-			return errors.New("whoever speaks for users must be named: kube-apiserver's --requestheader-allowed-names is empty (configmap " +
-				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), and then any certificate of its --requestheader-client-ca-file could be anybody; " +
+			return errors.New("the client that names users in headers must be named: kube-apiserver's --requestheader-allowed-names is empty (configmap " +
+				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), and then a client with any certificate of its --requestheader-client-ca-file could be any user; " +
 				"set it there to the common name of --proxy-client-cert-file, or both here (--requestheader-client-ca-file, --requestheader-allowed-names)")
 		}
 		header.AllowedClientNames = neverEmpty{names, "nobody:" + string(uuid.NewUUID())}
 		config.AddReadyzChecks(healthz.NamedCheck(allowedNamesKey, func(*http.Request) error {
 			if len(names.Value()) == 0 {
-				return errors.New("the list has been emptied: no header that names a user is believed until kube-apiserver's --requestheader-allowed-names names who may")
+				return errors.New("the list has been emptied: no header that names a user is believed until kube-apiserver's --requestheader-allowed-names names the client that may send it")
 			}
 			return nil
 		}))
@@ -116,7 +117,7 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	return authority, nil
 }
 
-// requestHeader is whose headers are believed. Nil where neither file nor config map is to be looked at.
+// requestHeader says which client's headers are believed. Nil where neither file nor config map is to be looked at.
 func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		header, err := o.RequestHeader.ToAuthenticationRequestHeaderConfig()
@@ -132,7 +133,7 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 	if err != nil {
 		return nil, fmt.Errorf("requestheader client CA: %w", err)
 	}
-	// Upstream's controller of both, so that whoever serves runs both.
+	// Upstream's controller of both, so that the server runs both.
 	both := &genericoptions.DynamicRequestHeaderController{
 		ConfigMapCAController: authority,
 		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap, metav1.NamespaceSystem, client,
@@ -165,7 +166,7 @@ func authorityCheck(name string, authority dynamiccertificates.CAContentProvider
 	})
 }
 
-// neverEmpty answers an empty list with a name that nobody has: upstream reads an empty one as everybody.
+// neverEmpty answers an empty list with a name that no client has: upstream takes an empty list for every client.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

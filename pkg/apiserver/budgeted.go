@@ -73,7 +73,7 @@ func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	return err
 }
 
-// unchanged: they stand in etcd alike.
+// unchanged says whether both are stored alike.
 func unchanged(before, after sized) bool {
 	x, err := before.Marshal()
 	y, wrong := after.Marshal()

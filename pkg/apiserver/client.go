@@ -112,7 +112,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans: somebody takes the spans. Making them for nobody would still cost each request to etcd its share.
+// recordsSpans says whether the provider takes spans. Spans that are thrown away cost each request to etcd their share.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

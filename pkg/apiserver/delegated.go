@@ -65,7 +65,7 @@ const (
 
 // NewDelegated makes a server behind a kube-apiserver, as New makes a standalone one. What is wrong with the options
 // shows here: files that cannot be read, a kube-apiserver that does not answer, an authentication configuration that
-// would let in everybody.
+// would let in every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
 	config, err := genericConfig(registry)
@@ -113,7 +113,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
 }
 
-// applyServing is where, how long and how many: nothing yet of who.
+// applyServing says where the server listens, and bounds its requests. Authentication comes later.
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	ours := *config
 	if err := d.ServerRun.ApplyTo(config); err != nil {
@@ -137,7 +137,7 @@ func writesDelivery(asked authorizer.Attributes) bool {
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers")
 }
 
-// applyEntrance delegates who somebody is and what they may do (A6).
+// applyEntrance delegates authentication and authorization (A6).
 func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, permissions *permissions) error {
 	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
 	if err != nil {
@@ -263,13 +263,13 @@ func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	return config, nil
 }
 
-// clientOf asks kube-apiserver who somebody is, and what the server itself may do.
+// clientOf makes the client that authenticates at kube-apiserver, and asks what the server itself may do there.
 func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	config, err := ClientConfig(flag, kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	// As upstream's: a low limit here is how fast anybody can enter.
+	// As upstream's: a low limit here bounds how many clients are authenticated in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver is the generic Kubernetes API server with kubi.zone in it: the scheme, the storage behind it, who
-// may enter, and the views that follow the journal.
+// Package apiserver is the generic Kubernetes API server with kubi.zone in it: the scheme, the storage behind it,
+// authentication and authorization, and the views that follow the journal.
 //
 // It promises:
 //
@@ -10,15 +10,15 @@
 //	    other path to their keys is served.
 //	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1). What is not
 //	    proven by its hash is in no view: its zone is frozen, and no other one waits for it.
-//	A3. Standalone, whoever holds a client certificate of group system:masters may do everything; everybody else is
+//	A3. Standalone, a client with a certificate of group system:masters may do everything; any other client is
 //	    refused with the reason, but for the paths that say how the server is. There it also answers what clients ask
 //	    of the cluster around an API: discovery of the core group, SelfSubjectReview and SelfSubjectAccessReview.
 //	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
 //	    behind the ledger's back.
 //	A5. A stopping server first says that it is not ready, then answers what it has taken in, then lets go of etcd.
-//	A6. Behind a kube-apiserver, who somebody is and what they may do is what it says. Headers that name a user are
-//	    believed from certificates whose name is on its list alone, and an empty list is nobody; without saying who
-//	    they are, people see the health paths and nothing else.
+//	A6. Behind a kube-apiserver, that server says which user makes a request and what the user may do. Headers that
+//	    name a user are believed only from certificates whose name is on its list, and from none where the list is
+//	    empty; an anonymous client sees the health paths and nothing else.
 //	A7. There it is ready when it may do at kube-apiserver what it needs; until then it names each rule it lacks.
 //
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know

@@ -36,7 +36,8 @@ const (
 )
 
 // SetGates gives Kubernetes' feature gates, which the generic server reads from one place for the whole process, the
-// values of ours that differ. Whoever takes gates from flags sets these first, so as to see which were asked for.
+// values of ours that differ. A command that takes gates from flags sets these first, to see which gates its user
+// asked for.
 func SetGates() error {
 	// Deleting an object that cannot be decoded would take a record out of its zone without the zone knowing (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
@@ -46,7 +47,7 @@ func SetGates() error {
 	return nil
 }
 
-// genericConfig is what every server of ours has in common, before it is said where it serves and for whom.
+// genericConfig is what standalone and aggregated servers have in common.
 func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConfig, error) {
 	if err := SetGates(); err != nil {
 		return nil, err

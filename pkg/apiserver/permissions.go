@@ -56,16 +56,16 @@ var informed = []string{"get", "list", "watch"}
 // enteringRules are what authentication and authorization need, of the identities they ask with.
 var (
 	tokenReviewRules = []rule{
-		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "nobody can be let in by a token"},
+		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is authenticated"},
 	}
 	authenticationConfigRules = []rule{
 		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed, purpose: "kube-apiserver's aggregator and client certificates cannot be believed"},
 	}
 	accessReviewRules = []rule{
-		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "nobody but system:masters is allowed anything"},
+		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of system:masters is allowed anything"},
 	}
 	reaperRules = []rule{
-		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and nobody knows which namespaces are gone"},
+		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and namespaces that are gone are not noticed"},
 	}
 	flowControlRules = []rule{
 		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no configuration"},
@@ -114,7 +114,7 @@ type need struct {
 	rules  []rule
 }
 
-// run asks until nothing is missing. Whoever takes a permission away later sees what it was for fail.
+// run asks until nothing is missing. Where a permission is taken away later, what it was for fails.
 func (p *permissions) run(ctx context.Context) {
 	var told string
 	for {

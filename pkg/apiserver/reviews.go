@@ -29,7 +29,7 @@ func addReviews(scheme *runtime.Scheme) {
 	scheme.AddKnownTypes(schema.GroupVersion{Group: authorizationv1.GroupName, Version: runtime.APIVersionInternal}, &authorizationv1.SelfSubjectAccessReview{})
 }
 
-// subjectReviews answers who the user of a request is, as upstream's registry of kube-apiserver does.
+// subjectReviews answers which user makes a request, as upstream's registry of kube-apiserver does.
 type subjectReviews struct{}
 
 var _ rest.Creater = subjectReviews{}

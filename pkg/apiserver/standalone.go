@@ -36,7 +36,7 @@ type Config struct {
 	Listener net.Listener
 	// ServingCert and ServingKey are PEM.
 	ServingCert, ServingKey []byte
-	// ClientCA is PEM: who may enter, standalone.
+	// ClientCA is PEM: the authority of the clients that are let in.
 	ClientCA []byte
 	// Etcd is where everything is stored: URLs (http, https, unix) and, for https, files.
 	Etcd storagebackend.TransportConfig
@@ -121,12 +121,12 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	// Where it listens on everything, upstream would look for an address to advertise; nobody reads it.
+	// Where it listens on everything, upstream would look for an address to advertise, which no client reads.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }
 
-// applyStandalone lets in whoever has a client certificate of clientCA (PEM), and gives group system:masters
+// applyStandalone lets in clients with a certificate of clientCA (PEM), and gives group system:masters
 // everything. There is no cluster to ask.
 func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 	authority, err := dynamiccertificates.NewStaticCAContent("client-ca", clientCA)
@@ -160,8 +160,8 @@ func rememberVerified(next authenticator.Request) authenticator.Request {
 		}
 		certificate := request.TLS.PeerCertificates[0]
 		key := sha256.Sum256(certificate.Raw)
-		if who, ok := verified.Get(key); ok {
-			return &authenticator.Response{User: who.(user.Info)}, true, nil
+		if known, ok := verified.Get(key); ok {
+			return &authenticator.Response{User: known.(user.Info)}, true, nil
 		}
 		response, ok, err := next.AuthenticateRequest(request)
 		if ok && err == nil {
@@ -179,8 +179,8 @@ func anonymousOnPublicPaths(request *http.Request) (*authenticator.Response, boo
 }
 
 func authorizeStandalone(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
-	who := attributes.GetUser()
-	if slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
+	client := attributes.GetUser()
+	if slices.Contains(client.GetGroups(), user.SystemPrivilegedGroup) {
 		return authorizer.DecisionAllow, "", nil
 	}
 	if !attributes.IsResourceRequest() && attributes.GetVerb() == "get" && slices.Contains(publicPaths, attributes.GetPath()) {
@@ -188,5 +188,5 @@ func authorizeStandalone(_ context.Context, attributes authorizer.Attributes) (a
 	}
 	return authorizer.DecisionDeny, fmt.Sprintf(
 		"a standalone server has one role, group %s, and user %q is not in it: use the kubeconfig in the server's data directory",
-		user.SystemPrivilegedGroup, who.GetName()), nil
+		user.SystemPrivilegedGroup, client.GetName()), nil
 }

@@ -36,10 +36,10 @@ func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Obje
 	return options, err
 }
 
-// newDecorator is upstream's storage with a watch cache, on a client of ours and with the ledger between the cache and
-// etcd; above is what stands above the cache. connect gives each resource its own client: progress notifications are
-// counted by client, and two caches on one would take each other's. versions makes versions of its revisions, and of
-// compactor's.
+// newDecorator makes upstream's storage with a watch cache, on a client of ours and with the ledger between the cache
+// and etcd; above is what stands above the cache. connect gives each resource its own client: progress notifications
+// are counted by client, and two caches on one would take each other's. versions makes versions of its revisions, and
+// of compactor's.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error), above func(storage.Interface) storage.Interface) generic.StorageDecorator {
 	compactor = subrev.Compactor(compactor)
 	return func(

@@ -208,7 +208,7 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	return after, steps[:upTo], nil
 }
 
-// held says in the words of the door what the Set says in its own.
+// held makes errors of the Set those that the registry knows.
 func held(err error) error {
 	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, journal.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
@@ -216,7 +216,7 @@ func held(err error) error {
 	return err
 }
 
-// sources finds the Records at a name: who they are in the ledger's members, what they say in the watch cache.
+// sources finds the Records at a name: their names among the ledger's members, the objects in the watch cache.
 type sources struct {
 	client *clientv3.Client
 	// members is the prefix of the keys of a zone's members at one owner; the rest of a key is namespace/record.

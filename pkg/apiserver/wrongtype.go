@@ -150,7 +150,7 @@ func wrongTypes(body []byte, contentType string, of reflect.Type, strict bool) f
 	return wrong
 }
 
-// followPointer is the field that a JSON pointer leads to, and its type; nil where there is none.
+// followPointer returns the field that a JSON pointer leads to, and its type; nil where there is none.
 func followPointer(of reflect.Type, pointer string) (*field.Path, reflect.Type) {
 	var path *field.Path
 	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
@@ -227,7 +227,7 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
-// checkFit are the faults of a value that is to be of a type. What the type does not know is one where that is
+// checkFit returns the faults of a value that is to be of a type. What the type does not know is one where that is
 // strict; a directive of a strategic merge patch ($patch, $setElementOrder) is none.
 func checkFit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorList {
 	for of.Kind() == reflect.Pointer {
@@ -337,7 +337,7 @@ func nearest(typed string, fields map[string]reflect.Type) (near string) {
 	return near
 }
 
-// countEdits is Levenshtein's: how many letters are put in, taken out or replaced between two words.
+// countEdits is Levenshtein's distance: how many letters are put in, taken out or replaced between two words.
 func countEdits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -357,7 +357,7 @@ func countEdits(a, b string) int {
 	return row[len(b)]
 }
 
-// describeValue is what stands there, in the words of JSON.
+// describeValue names a value in the words of JSON.
 func describeValue(value any) string {
 	switch value := value.(type) {
 	case string:

@@ -106,7 +106,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// setVersion completes a fresh snapshot. header nil: unchanged.
+// setVersion completes a fresh snapshot. A nil header leaves the header as it is.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {

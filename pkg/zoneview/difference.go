@@ -115,7 +115,7 @@ func (b *backwards) makeDifference(since serial.Serial) Difference {
 	return d
 }
 
-// entriesBefore is lookup before the steps.
+// entriesBefore are the entries at a key before the steps.
 func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
 	set := *b.at(k)
 	there := len(set.Data) > 0

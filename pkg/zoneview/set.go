@@ -24,7 +24,7 @@ var (
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
 	// ErrUnknown: the Set holds no zone with this uid.
 	ErrUnknown = errors.New("no such zone in this view")
-	// ErrGone: the zone was removed while somebody waited for it.
+	// ErrGone: the zone was removed while a caller waited for it.
 	ErrGone = errors.New("the zone was removed")
 )
 
@@ -60,7 +60,7 @@ type Set struct {
 
 	// changing is held through a whole Put, Apply or Remove, so that each sees
 	// what the last one left. mu guards the fields below and is held briefly;
-	// who needs both takes changing first.
+	// a method that needs both takes changing first.
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
@@ -304,7 +304,7 @@ func (x *byOldest) Pop() any {
 	return one
 }
 
-// countOctets of a step are what it holds in memory, about.
+// countOctets is about how many octets a step holds in memory.
 func countOctets(step *content.Step) (n int) {
 	n = stepOctets + len(step.By)
 	if step.Record != nil {

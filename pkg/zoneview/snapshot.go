@@ -147,7 +147,7 @@ const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// Who looks at one name only shall not pay for a stretch.
+		// A reader that looks at one name only must not pay for a stretch.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {

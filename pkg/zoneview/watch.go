@@ -9,16 +9,15 @@ import (
 	"sync"
 )
 
-// waiters are those who wait for one zone to get on. They share a channel that
-// is closed at the zone's next change; the last to leave takes the entry away,
-// so that waiting for zones that never come leaves nothing behind.
+// waiters are the callers of Wait for one zone. They share a channel that is closed at the zone's next change. The last
+// one to return removes the entry, so that waiting for zones that never come leaves nothing behind.
 type waiters struct {
 	changed chan struct{}
 	count   int
 	gone    bool
 }
 
-// wakeWaiters is called with mu held, after the change.
+// wakeWaiters wakes the callers of Wait. It is called with mu held, after the change.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
@@ -73,7 +72,7 @@ type Event struct {
 // Subscribe returns a channel of events from now on and the function that ends
 // it; the channel is closed then. Events of one zone that were not received yet
 // become one, the latest, so a slow receiver misses nothing that still holds
-// and holds up nobody. Subscribe first, then go through All.
+// and holds up no other one. Subscribe first, then go through All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)
@@ -92,7 +91,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// tellSubscribers is called with mu held.
+// tellSubscribers is called with mu held, after the change.
 func (v *Set) tellSubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

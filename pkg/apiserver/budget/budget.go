@@ -72,7 +72,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// currentAccount returns that of a namespace, with limits and debt as they are now. The caller holds b.mu.
+// currentAccount returns the account of a namespace, with limits and debt as they are now. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]

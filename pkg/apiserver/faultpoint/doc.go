@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package faultpoint lets a test end, stop or mislead a real server at an exact place: before a transaction of a
-// certain kind is sent to etcd, or after etcd has carried it out and before anybody was told.
+// certain kind is sent to etcd, or after etcd has carried it out and before the caller was told.
 //
 // It promises:
 //

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package serving makes, keeps and renews the certificate an aggregated API server serves with, and tells
-// kube-apiserver whom to trust for it: a certificate authority and a leaf in one Secret, the authorities to trust in
-// the APIService's caBundle.
+// kube-apiserver which authorities to trust for it: a certificate authority and a leaf in one Secret, the authorities
+// to trust in the APIService's caBundle.
 //
 // It promises:
 //
-//	C1. All replicas serve the leaf of the Secret: whoever writes it compares the resourceVersion, who loses takes
-//	    over what the winner wrote.
+//	C1. All replicas serve the leaf of the Secret: a replica that writes it compares the resourceVersion; one
+//	    that loses takes over what the winner wrote.
 //	C2. A leaf of an authority that kube-apiserver did not trust so far is served once caBundle has named that
 //	    authority for a while; until then the leaf before it is, and both authorities stand in caBundle.
 //	C3. caBundle is never put back to an older state of the Secret, whatever replicas race.
@@ -17,7 +17,7 @@
 //	C5. What cannot be read in the Secret is named and left as it is; what was served before is served on.
 //	C6. Of the APIService nothing but caBundle is written. It is neither made nor deleted here, the manifests own it.
 //
-// It does not know who asks: authenticating clients is pkg/apiserver's. It does not know cert-manager either, whose
+// It does not know the clients: pkg/apiserver authenticates them. It does not know cert-manager either, whose
 // certificates come as files and whose cainjector writes caBundle.
 //
 // Read provider.go first, then material.go.

@@ -103,7 +103,7 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
 )
 
-// New checks the configuration; it asks nobody yet.
+// New checks the configuration; it sends no request yet.
 func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -178,8 +178,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll is one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the
-// APIService: if the APIService is still at that resourceVersion when caBundle is written, then nobody wrote a
+// checkAll makes one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the
+// APIService: if the APIService is still at that resourceVersion when caBundle is written, then no replica wrote a
 // caBundle from a later state of the Secret in between.
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
@@ -218,7 +218,7 @@ func (p *Provider) getAPIService(ctx context.Context) (*apiregistrationv1.APISer
 	case registration.Spec.Service == nil:
 		return nil, fmt.Errorf("caBundle: APIService %s names no service: it is that of a CustomResourceDefinition; apply the manifest of kubizone's, without the label kube-aggregator.kubernetes.io/automanaged", name)
 	case registration.Spec.InsecureSkipTLSVerify:
-		return nil, fmt.Errorf("caBundle: APIService %s has insecureSkipTLSVerify, which lets anybody be the API server: set it to false", name)
+		return nil, fmt.Errorf("caBundle: APIService %s has insecureSkipTLSVerify, with which any server could pass for the API server: set it to false", name)
 	}
 	return registration, nil
 }
@@ -279,7 +279,7 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 		authorities = slices.Clone(p.last.trust)
 	}
 	if registration != nil {
-		certs, _ := certutil.ParseCertsPEM(registration.Spec.CABundle) // what nobody can read, nobody trusts
+		certs, _ := certutil.ParseCertsPEM(registration.Spec.CABundle) // kube-apiserver trusts nothing that cannot be read
 		for _, cert := range certs {
 			if !slices.ContainsFunc(authorities, cert.Equal) {
 				authorities = append(authorities, cert)
@@ -333,8 +333,8 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		switch now := p.clock.Now(); {
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
-		case unregistered: // nobody comes through kube-apiserver
-		case now.After(p.served.leaf.Cert.NotAfter): // nobody trusts it any more
+		case unregistered: // kube-apiserver passes no request on
+		case now.After(p.served.leaf.Cert.NotAfter): // no client trusts it any more
 		default:
 			return
 		}

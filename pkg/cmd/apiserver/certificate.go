@@ -37,7 +37,7 @@ func (o *CertificateOptions) AddFlags(flags *pflag.FlagSet) {
 func (o *CertificateOptions) Validate() []error {
 	var wrong []error
 	if (o.Secret == "") != (o.APIService == "") {
-		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; kube-apiserver must be told whom to trust"))
+		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; kube-apiserver must be told which authority to trust"))
 	}
 	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
 		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving", o.Secret))

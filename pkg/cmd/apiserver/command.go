@@ -23,7 +23,7 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "apiserver",
 		Short: "serve the API behind a kube-apiserver",
-		Long: `Serve zones and records as an aggregated API until SIGTERM: kube-apiserver says who somebody is and what they may do, and
+		Long: `Serve zones and records as an aggregated API until SIGTERM: kube-apiserver authenticates and authorizes clients, and
 its namespaces, quotas, webhooks and policies hold. Objects are stored in an etcd cluster (--etcd-servers) that several
 servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 		Example: `  kubizone apiserver --etcd-servers https://etcd-0:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key \
@@ -54,7 +54,7 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 				return fmt.Errorf("logs: %w", err)
 			}
 			defer logs.FlushLogs()
-			// Upstream's Apply complains of files that nobody named.
+			// Upstream's Apply complains of files that no flag named.
 			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
 				options.Metrics.Apply()
 			}

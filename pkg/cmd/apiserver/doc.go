@@ -11,7 +11,7 @@
 //	P3. Parts stop in the reverse order of their start: the API first, saying that it is not ready and answering what
 //	    it has taken in, then the ledger, then etcd; and one that fails stops all.
 //
-// It decides nothing of its own: it knows everybody and their order.
+// It decides nothing of its own: it knows all parts and their order.
 //
 // Read options.go first, then run.go.
 package apiserver

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// aloneTimeout bounds the start of an etcd that waits for nobody.
+// aloneTimeout bounds the start of an etcd that waits for no other member.
 const aloneTimeout = 2 * time.Minute
 
 // MemberOptions are of an etcd that runs in this process, alone or, where Cluster names members, as one of them.
@@ -35,7 +35,7 @@ func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Cluster.ListenPeer, "etcd-listen-peer", o.Cluster.ListenPeer, "Where this member listens for the others, as https://IP:PORT.")
 	flags.StringVar(&o.Cluster.CertFile, "etcd-peer-cert-file", o.Cluster.CertFile, "Certificate shown to the other members, as server and as client.")
 	flags.StringVar(&o.Cluster.KeyFile, "etcd-peer-key-file", o.Cluster.KeyFile, "Private key of --etcd-peer-cert-file.")
-	flags.StringVar(&o.Cluster.CAFile, "etcd-peer-ca-file", o.Cluster.CAFile, "Who signs the members' certificates, and nobody else's: whoever it signed is a member.")
+	flags.StringVar(&o.Cluster.CAFile, "etcd-peer-ca-file", o.Cluster.CAFile, "Authority that signs the members' certificates and no others: a client with a certificate of it is a member.")
 }
 
 // Validate reports all that is wrong with the options.
@@ -47,7 +47,7 @@ func (o *MemberOptions) Validate() []error {
 		return nil
 	}
 	if o.DataDir == "" {
-		return []error{errors.New("--etcd-member-name, --etcd-initial-cluster, --etcd-listen-peer and --etcd-peer-* go with --etcd-data-dir: they say whom the etcd in this process is one of")}
+		return []error{errors.New("--etcd-member-name, --etcd-initial-cluster, --etcd-listen-peer and --etcd-peer-* go with --etcd-data-dir: they name the cluster that the etcd in this process is a member of")}
 	}
 	if err := o.Cluster.Validate(); err != nil {
 		return []error{err}

@@ -91,7 +91,7 @@ func NewOptions() *Options {
 	// Before the policies and webhooks that validate: what no zone takes they need not be asked about.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, as upstream has it: it counts what everybody else has let pass.
+	// Quota comes last, as upstream has it: it counts what every other plugin has let pass.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
@@ -99,7 +99,7 @@ func NewOptions() *Options {
 	o.ServerRun.ShutdownSendRetryAfter = true
 	o.SecureServing.Required = true
 	o.SecureServing.BindPort = DefaultPort
-	// The aggregator sends everybody's requests through one connection.
+	// The aggregator sends the requests of all users through one connection.
 	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
 	// Without files a certificate is made in memory: a container's file system cannot be written.
 	o.SecureServing.ServerCert.CertDirectory = ""
@@ -122,8 +122,9 @@ var notRunFlags = []string{
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are those of upstream's group that this server cannot keep: one that does not know whom to
-// believe would answer everybody with 401 and call itself well, so it does not start (A6 of package apiserver).
+// notAuthenticationFlags are those of upstream's group that this server cannot keep: one that does not know which
+// authorities to believe would answer every request with 401 and call itself ready, so it does not start (A6 of
+// package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 // without adds what a group of upstream's adds, but for the names given.
@@ -156,7 +157,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.CoreAPI.AddFlags(all.FlagSet("cluster"))
 	o.Admission.AddFlags(all.FlagSet("admission"))
 	o.Traces.AddFlags(all.FlagSet("traces"))
-	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a secret themselves instead of naming a Secret. Everybody reads it who may read classes: for tests.")
+	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a secret themselves instead of naming a Secret. Every user who may read classes reads it: for tests.")
 	o.Budgets.AddFlags(all.FlagSet("budgets"))
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
@@ -211,12 +212,12 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader: whoever may speak for users is named (attack 42). Upstream lets an empty list of
-// names mean every certificate of the authority.
+// validateRequestHeader wants the client named that may name users in headers (attack 42). Upstream lets an empty
+// list of names mean every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
-		return []error{errors.New("--requestheader-client-ca-file: name in --requestheader-allowed-names whose headers are believed, the common name of kube-apiserver's --proxy-client-cert-file: without it any certificate of that authority could be anybody")}
+		return []error{errors.New("--requestheader-client-ca-file: name in --requestheader-allowed-names the client whose headers are believed, the common name of kube-apiserver's --proxy-client-cert-file: without it a client with any certificate of that authority could be any user")}
 	}
 	if header.ClientCAFile == "" && len(header.AllowedNames) > 0 {
 		return []error{errors.New("--requestheader-allowed-names goes with --requestheader-client-ca-file: without it the names in the cluster's configmap hold")}

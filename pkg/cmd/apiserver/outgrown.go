@@ -17,7 +17,7 @@ import (
 
 // keepMember runs until ctx ends where a newer version has taken the store over: this program may not read the store
 // any more, but the other members of etcd may need the one in this process for their majority, above all the newer
-// program's while the servers are replaced one after the other. /livez passes, so that nobody restarts the process,
+// program's while the servers are replaced one after the other. /livez passes, so that no kubelet restarts the process,
 // and /readyz fails and says why.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until a newer version replaces this program", why, o.Member.Cluster.MemberName)

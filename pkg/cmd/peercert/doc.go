@@ -9,7 +9,7 @@
 //	K1. All members have certificates of one authority, however many start at once.
 //	K2. What is there is kept; a leaf is made anew when two thirds of its life are over or it lacks a host. An
 //	    authority never is by itself: members that run would not know it.
-//	K3. Files are replaced whole, keys are nobody else's to read.
+//	K3. Files are replaced whole, only their owner can read keys.
 //
 // It does not know etcd, and is not told when a member is: it runs before the server does, in a container of its own.
 //

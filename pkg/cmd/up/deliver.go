@@ -28,7 +28,7 @@ import (
 )
 
 // startController delivers what the server stores, from the server's own views, and has the primary serve the classes
-// that it does it by. There is one process, so nobody is to be elected.
+// that it does it by. There is one process, so no leader is elected.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set, dns *primary.Primary) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Constructors(), Secrets: secrets, Registry: server.Registry(),
-		// Nobody else has the data directory.
+		// No other process has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Delivering.HealthCheckInterval, Backoff: c.Delivering.Backoff(),
@@ -70,7 +70,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		informers.StartWithContext(ctx)
 		running.Go(func() { members.Run(ctx) })
 		running.Go(func() { classes.Run(ctx) })
-		// Whose name is taken is not known before.
+		// Which names are taken is not known before.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@
 //	U4. Parts stop in the reverse order of their start: the API first, answering what it has taken in, then DNS, then
 //	    the ledger, then etcd; and one that fails stops all.
 //
-// It decides nothing of its own: it knows everybody and their order.
+// It decides nothing of its own: it knows all parts and their order.
 //
 // Read up.go first, then options.go for the flags.
 package up

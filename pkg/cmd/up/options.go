@@ -63,7 +63,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH, VIEW=PATH or [VIEW=]NAME=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; NAME, with a dot in it, is the zone of a file that does not say it (example.org.zone and db.example.org need none); repeatable")
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, and of manifests that name none")
 	flags.IntVar(&o.LoadWorkers, "load-workers", o.LoadWorkers, "how many writes of --load are under way at a time")
-	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; everybody reads it who may read classes: for tests")
+	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; every user who may read classes reads it: for tests")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
 }
 

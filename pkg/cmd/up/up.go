@@ -213,7 +213,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 // out behind it.
 const viewsPatience = 10 * time.Second
 
-// waitForLoaded returns when the views have what was loaded: who reads ready asks for it.
+// waitForLoaded returns when the views have what was loaded: a user who reads "ready" asks for it next.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil

@@ -40,12 +40,13 @@ type Cluster struct {
 	// MemberName is the name of this member, one of those in InitialCluster.
 	MemberName string
 	// InitialCluster names all members and where their peers reach them, as NAME=https://HOST:PORT, with commas
-	// between. It decides who the members are when the first of them starts; from then on what is stored decides.
+	// between. It names the members when the first of them starts; from then on the stored list of members holds.
 	InitialCluster string
 	// ListenPeer is where this member listens for its peers, as https://IP:PORT.
 	ListenPeer string
-	// CertFile and KeyFile are shown to peers, as server and as client; CAFile is who signs peers, and whoever it
-	// signed is one: it is made for nothing else. PEM. Certificate and key are read again at each handshake.
+	// CertFile and KeyFile are shown to peers, as server and as client; CAFile is the authority of peers, and
+	// every client with a certificate of it is a peer: it signs nothing else. PEM. Certificate and key are read again
+	// at each handshake.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -68,7 +69,7 @@ func (c *Cluster) Validate() error {
 		{"--etcd-peer-cert-file", c.CertFile}, {"--etcd-peer-key-file", c.KeyFile}, {"--etcd-peer-ca-file", c.CAFile},
 	} {
 		if file.name == "" {
-			wrong = append(wrong, fmt.Errorf("%s: must not be empty: peers prove to each other who they are", file.flag))
+			wrong = append(wrong, fmt.Errorf("%s: must not be empty: peers authenticate each other by it", file.flag))
 		} else if _, err := os.Stat(file.name); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", file.flag, err))
 		}
@@ -110,7 +111,7 @@ func memberNames(members types.URLsMap) []string {
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// A pod that comes back has another address than DNS says for a while; the CA signs peers and nobody else.
+		// A pod that comes back has another address than DNS says for a while; the CA signs peers alone.
 		SkipClientSANVerify: true,
 	}
 }
@@ -140,7 +141,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
-		return err // nobody has begun: all of them begin together
+		return err // no member has begun: all of them begin together
 	}
 	return c.joinFormed(to, dir, members, formed)
 }
@@ -148,7 +149,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 // stored reports whether a member has run in the directory.
 func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster is the cluster as the first peer that answers knows it; nil where none does.
+// findCluster returns the cluster as the first peer that answers knows it; nil where none answers.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	}
 	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
 	if err != nil {
-		return nil, nil // etcd says no more than that nobody answered
+		return nil, nil // etcd says no more than that no peer answered
 	}
 	return formed, nil
 }
@@ -203,7 +204,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember compares whose data is in the directory with who is to be started, "" for a sole member.
+// checkMember compares the member whose data the directory has with the one that is to start, "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -222,7 +223,7 @@ func (d *Dir) checkMember(name string) error {
 	}
 }
 
-// readMember is whose data is in the directory, "" for a sole member.
+// readMember is the name of the member whose data the directory has, "" for a sole member.
 func (d *Dir) readMember() (name string, err error) {
 	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -231,7 +232,7 @@ func (d *Dir) readMember() (name string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// SetMember writes down whose data will be in the directory, "" for a sole member.
+// SetMember writes down the name of the member whose data the directory will have, "" for a sole member.
 func (d *Dir) SetMember(name string) error {
 	path := filepath.Join(d.path, memberFile)
 	if name == "" {

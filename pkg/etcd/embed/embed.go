@@ -39,7 +39,8 @@ const (
 
 // Config says where the member lives.
 type Config struct {
-	// Dir is the opened data directory. Start takes no lock of its own: whoever opened Dir closes it after Stop.
+	// Dir is the opened data directory. Start takes no lock of its own: the caller that opened Dir closes it after
+	// Stop.
 	Dir *Dir
 	// QuotaBytes is the largest size of the store; 0 means DefaultQuotaBytes. Above it etcd refuses writes.
 	QuotaBytes int64
@@ -258,7 +259,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cfg.QuotaBytes
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // nobody else could have to catch up
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // there is no other member that could be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
 	// Watches of the ledger resume behind what etcd has told them: more often than history is compacted.
 	c.WatchProgressNotifyInterval = time.Minute
@@ -267,9 +268,9 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	}
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// Nobody else could lead: waiting for a leader's heartbeat is only time lost at each start.
+	// No other member could lead: waiting for a leader's heartbeat only delays each start.
 	c.TickMs, c.ElectionMs = 20, 200
-	// Shown every time a laptop sleeps or its disk stalls, and nothing anybody could act on.
+	// Shown every time a laptop sleeps or its disk stalls, and there is nothing to do about it.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
 	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))

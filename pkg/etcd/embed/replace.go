@@ -20,19 +20,19 @@ import (
 // Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. dataDir
 // is that of a member that runs; initialCluster is as in Cluster. report gets a line when the new member may start.
 //
-// It comes in without a vote and gets one when it has everything, so a member that never arrives blocks nobody. It may
-// be called again where it was cut off.
+// It comes in without a vote and gets one when it has everything, so a member that never arrives blocks no write. It
+// may be called again where it was cut off.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := Running(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// Whom nobody can reach nobody can join, and who carries this out must still be there when it is done.
+	// A new member joins through this one, which must still be there when that is done.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
 	case here == "":
-		return fmt.Errorf("--data-dir %s: its etcd runs alone and has no peers; who wants three members restores a backup of it for the first of them (kubizone restore --etcd-member-name)", dataDir)
+		return fmt.Errorf("--data-dir %s: its etcd runs alone and has no peers; for three members, restore a backup of it as the first of them (kubizone restore --etcd-member-name)", dataDir)
 	case here == member:
 		return fmt.Errorf("--data-dir %s is that of member %s itself, which runs; run this on another member, and only when %s is lost", dataDir, member, member)
 	}

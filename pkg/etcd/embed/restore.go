@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// A sole member has an address that nobody listens on: a cluster of one needs one to form.
+// A sole member has an address on which nothing listens: a cluster of one needs an address to form.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"

@@ -46,7 +46,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 }
 
 // CheckSnapshot says whether every page of the snapshot at path is whole. etcd takes them as they are, and panics at
-// one that is not, where nobody can recover it.
+// one that is not, where no caller can recover it.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {

@@ -47,6 +47,6 @@ func unknown(ctx context.Context, err error) error {
 		Code:   http.StatusGatewayTimeout,
 		Reason: metav1.StatusReasonTimeout,
 		Message: "etcd did not answer (" + err.Error() + "): whether this was carried out is not known. " +
-			"Read the object before you repeat the write; whoever runs the server finds etcd's state with kubizone doctor",
+			"Read the object before you repeat the write; kubizone doctor tells an administrator how etcd is",
 	}}
 }

@@ -8,9 +8,9 @@
 //
 //	M1. What etcd does not need any more is given back to the disk, one member at a time and only where it is more
 //	    than half of what a member takes.
-//	M2. An etcd that refuses writes for want of space is said so to everybody who writes, with the next step. Reads go
-//	    on. History is compacted, members are defragmented and the alarm is taken back without anybody asking; if what
-//	    is alive does not fit, the log says so instead.
+//	M2. A client whose write etcd refuses for want of space is told so, with the next step. Reads go on. History is
+//	    compacted, members are defragmented and the alarm is disarmed without a command; if the live data do not fit,
+//	    the log says so instead.
 //	M3. A store that cannot carry out the transactions everything rests on is refused at the start, by name.
 //	M4. Nothing that is alive is touched: it compacts history and never deletes.
 //	M5. A write that etcd leaves without an answer ends within five seconds, as one whose outcome is not known
@@ -18,7 +18,7 @@
 //	M6. A store that was put back from a snapshot without raising what was handed out is refused at the start.
 //
 // It does not know what is stored. Compaction day by day is upstream's compactor in the API server, which keeps five
-// minutes for watches to resume; this package compacts only where nobody can write any more.
+// minutes for watches to resume; this package compacts only where etcd takes no write any more.
 //
 // Read keeper.go first, then space.go and away.go.
 package maintenance

@@ -28,8 +28,8 @@ const (
 	// interval between two looks at etcd, and while it is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// askTimeout bounds one question; defragmentTimeout one defragmentation, during which its member answers nobody:
-	// about ten seconds for a gigabyte.
+	// askTimeout bounds one question; defragmentTimeout one defragmentation, during which its member answers no
+	// request: about ten seconds for a gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is what a defragmentation must be worth: a small store is not stopped for its kilobytes.
@@ -242,7 +242,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers that answer, those that lead last: a leader that stops for a while makes everybody wait.
+// listMembers are the members that answer, a leader last: while a leader stops, every write waits.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -349,7 +349,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey stands for as long as a member is not to be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver has another member lead, where m does: a leader that stops makes everybody wait.
+// handOver has another member lead, where m does: while a leader stops, every write waits.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil
@@ -394,8 +394,9 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// makeRoom is what is done while nobody can write: history goes, members are defragmented, and where that made room
-// the alarm goes too (M2, M4). No lock can be had then, for a lock is a write; members take turns by the clock.
+// makeRoom is what is done while etcd takes no write: history is compacted, members are defragmented, and where that
+// made room the alarm is disarmed (M2, M4). No lock can be had then, for a lock is a write; members take turns by the
+// clock.
 func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -443,7 +444,7 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-// memberInTurn is the member whose turn it is by the clock.
+// memberInTurn is the member that the clock selects.
 func (k *Keeper) memberInTurn(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began is where it stands by how much etcd's revision was ahead of its log when a server first met it. Who restores a
-// store and raises what was handed out deletes it, and the next server writes it anew.
+// Began is the key of how much etcd's revision was ahead of its log when a server first met it. A restore that raises
+// what was handed out deletes the key, and the next server writes it anew.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
 // refuseRestored refuses a store that was put back from a snapshot as it was (M6): nothing in it remembers what was

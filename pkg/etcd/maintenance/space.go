@@ -18,7 +18,7 @@ import (
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
 // noSpace is what a client reads whose write etcd refused for want of space. There is no Retry-After: clients of
-// Kubernetes would try ten times before they show it to anybody.
+// Kubernetes would try ten times before they show it to their user.
 func noSpace(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
@@ -28,7 +28,7 @@ func noSpace(err error) error {
 		Code:   http.StatusInsufficientStorage,
 		Reason: ReasonInsufficientStorage,
 		Message: "etcd is full (NOSPACE) and takes no writes; nothing was written, and reading goes on. The server is compacting and defragmenting it: " +
-			"try again in a minute. If it stays full, whoever runs the server raises its quota (docs/operations.md, NOSPACE)",
+			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)",
 	}}
 }
 
