@@ -285,19 +285,15 @@ func cutFact(c, before *CountedCut) any {
 // cutDiff returns how the definition of p changes when it counts after instead of before, the writes of owners that
 // say so, and the owners. A value that p's own records also give stays one value.
 func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ownerChanges) {
-	type set struct {
-		owner name.Rel
-		t     rdata.Type
-	}
-	var sets []set
-	data := map[set][]string{}
+	var sets []rrset
+	data := map[rrset][]string{}
 	var owners ownerChanges
 	count := func(c *CountedCut, n int) {
 		if c == nil {
 			return
 		}
 		for _, s := range c.Sets {
-			k := set{s.Owner, s.Type}
+			k := rrset{s.Owner, s.Type}
 			if _, ok := data[k]; !ok {
 				sets = append(sets, k)
 			}
@@ -321,29 +317,13 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ow
 		return df, nil, nil
 	}
 	for _, k := range sets {
-		o := owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.at == k.owner })]
+		o := &owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.at == k.owner })]
 		slices.Sort(data[k])
-		for _, text := range slices.Compact(data[k]) {
-			row, dg := content.Row{Owner: k.owner, Type: k.t, Data: text}, DigestOf(text)
-			switch had, has := o.before.definesValue(k.t, dg), o.after.definesValue(k.t, dg); {
-			case had && !has:
-				df.removed = append(df.removed, row)
-			case !had && has:
-				df.added = append(df.added, row)
-			}
-		}
-		x, y := o.before.definedTTL(k.t), o.after.definedTTL(k.t)
-		if x == nil && y == nil || x != nil && y != nil && *x == *y {
-			continue
-		}
-		df.ttls = append(df.ttls, content.TTLChange{Owner: k.owner, Type: k.t, Before: x, After: y})
+		df.compareSet(o, k.t, slices.Compact(data[k]))
 	}
-	df.rows = len(df.added) - len(df.removed)
 	slices.SortFunc(df.removed, content.Row.Compare)
 	slices.SortFunc(df.added, content.Row.Compare)
-	slices.SortFunc(df.ttls, func(x, y content.TTLChange) int {
-		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
-	})
+	df.sortTTLs()
 	var writes []Write
 	for _, o := range owners {
 		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {

@@ -363,7 +363,9 @@ func (d *delegationDecision) decideDelegation() (*Plan, *Refusal) {
 	}
 	if after != nil {
 		plan.Delegation = &DelegationPlacement{Zone: &z.Ref, Reason: ReasonAccepted, Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
-		d.warnOfDeadPatterns(plan, z, after)
+		if !ask.Cascade {
+			warnOfDeadPatterns(plan, z, *after)
+		}
 	}
 	if len(changed) == 0 {
 		return plan, nil
@@ -559,14 +561,6 @@ func (d *delegationDecision) oweScans(plan *Plan, z *Zone, h *Holding, changed [
 	}
 	plan.Work = w
 	return nil
-}
-
-// warnOfDeadPatterns warns of patterns that no name in the zone can match (S4.4).
-func (d *delegationDecision) warnOfDeadPatterns(plan *Plan, z *Zone, rule *Rule) {
-	if d.ask.Cascade {
-		return
-	}
-	warnDead(plan, z, rule)
 }
 
 // warnOfMassDeletion warns that the records which a withdrawn rule lets go may be too many to be delivered unasked

@@ -252,8 +252,9 @@ func (x *delta) wakeWaiters() bool {
 
 // wakeAtNames compares the named owners with what they were: for the definition, and for records that waited there.
 func (x *delta) wakeAtNames() {
-	for _, o := range x.owners[:x.named] {
-		x.diff.compareOwner(o.at, o.before, o.after, x.gone, x.come)
+	for i := range x.named {
+		o := &x.owners[i]
+		x.diff.compareOwner(o, x.gone, x.come)
 		if o.before != nil && o.before.Waited && freesValue(o.before, o.after) {
 			o.after.Waited = false
 			x.retryExactly(o.at, !o.before.hasType(rdata.DNAME) || o.after.hasType(rdata.DNAME))

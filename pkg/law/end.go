@@ -116,11 +116,8 @@ func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 	place := work.Ended
 	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
 	last, ok1 := get[LastSerial](d, Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN})
-	if !ok || !ok1 {
-		return Outcome{Need: d.needs}
-	}
-	if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
-		return Outcome{Plan: plan} // it was deleted
+	if !ok || !ok1 || z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
+		return d.outcome(plan, nil) // it was deleted, or facts are needed
 	}
 	after := *z
 	after.Ending = false

@@ -172,15 +172,9 @@ func (d *recordDecision) moveRecord(plan *Plan, home *Zone, homeHolding *Holding
 // workID names the item that tries again what the reserved place kept out, where
 // the record did not take it.
 func (r *reading) endMove(plan *Plan, work *Work, workID string) {
-	to := work.Move.To
-	z, ok := get[Zone](r, ZoneKey(to.Namespace, to.Name))
-	if !ok || z == nil || z.UID != to.UID || z.Pending {
-		return // it is gone, and so is the reservation
-	}
-	key := HoldingKey(z.View, z.FQDN())
-	h, ok := r.holdingOf(z)
-	if !ok {
-		return
+	z, h, ok := r.standingAt(work.Move.To)
+	if !ok || z == nil {
+		return // where it is gone, so is the reservation
 	}
 	i := slices.IndexFunc(h.Reserved, func(x Reservation) bool { return x.ID == work.ID })
 	if i < 0 {
@@ -193,7 +187,7 @@ func (r *reading) endMove(plan *Plan, work *Work, workID string) {
 	} else {
 		h = h.withoutReservation(work.ID)
 	}
-	(*keys)(&plan.Writes).put(key, h)
+	(*keys)(&plan.Writes).put(HoldingKey(z.View, z.FQDN()), h)
 	at, err := place.Owner.In(z.FQDN())
 	if err != nil || plan.Record != nil && plan.Record.Zone != nil && plan.Record.Zone.UID == z.UID && plan.Record.FQDN == at {
 		return

@@ -85,22 +85,18 @@ func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 }
 
 // warnOfDeadPatterns warns of patterns that no name in the zone can match (S4.4).
-func (d *zoneDecision) warnOfDeadPatterns(plan *Plan, z *Zone) {
-	for i := range z.Rules {
-		warnDead(plan, z, &z.Rules[i])
-	}
-}
-
-func warnDead(plan *Plan, z *Zone, r *Rule) {
+func warnOfDeadPatterns(plan *Plan, z *Zone, rules ...Rule) {
 	warn := func(p pattern.Pattern) {
 		if !p.CanMatch(z.FQDN()) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("pattern %q can match no name in zone %s (S4.4)", p, z.FQDN()))
 		}
 	}
-	for _, rr := range r.Records {
-		warn(rr.Pattern)
-	}
-	for _, p := range r.Zones {
-		warn(p)
+	for _, r := range rules {
+		for _, rr := range r.Records {
+			warn(rr.Pattern)
+		}
+		for _, p := range r.Zones {
+			warn(p)
+		}
 	}
 }

@@ -275,43 +275,50 @@ func (o *Owner) CountWild(namespace string, n int) {
 type diff struct {
 	removed, added []content.Row
 	ttls           []content.TTLChange
-	rows           int // growth of the number of rows
 }
 
-// compareOwner adds what differs at one owner, for the types and texts of the contributions that go and come. Other
-// values cannot have changed.
-func (d *diff) compareOwner(owner name.Rel, before, after *Owner, gone, come *Contribution) {
-	seen := map[content.Row]bool{}
-	types := map[rdata.Type]bool{}
+// compareSet adds what differs in one RRset. texts are the values that may have come or gone, each once.
+func (d *diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
+	for _, text := range texts {
+		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, DigestOf(text)
+		switch was, is := o.before.definesValue(t, dg), o.after.definesValue(t, dg); {
+		case was && !is:
+			d.removed = append(d.removed, row)
+		case !was && is:
+			d.added = append(d.added, row)
+		}
+	}
+	was, is := o.before.definedTTL(t), o.after.definedTTL(t)
+	if (was == nil) != (is == nil) || was != nil && *was != *is {
+		d.ttls = append(d.ttls, content.TTLChange{Owner: o.at, Type: t, Before: was, After: is})
+	}
+}
+
+// compareOwner adds what differs at one owner, for the values of the contributions that go and come. Other values
+// cannot have changed.
+func (d *diff) compareOwner(o *ownerChange, gone, come *Contribution) {
+	var types []rdata.Type
+	texts := map[rdata.Type][]string{}
 	for _, c := range []*Contribution{gone, come} {
-		if c == nil || c.Owner != owner {
+		if c == nil || c.Owner != o.at {
 			continue
 		}
-		types[c.Type] = true
+		if !slices.Contains(types, c.Type) {
+			types = append(types, c.Type)
+		}
 		for _, v := range c.Values {
-			row := content.Row{Owner: owner, Type: c.Type, Data: v.Text}
-			if seen[row] {
-				continue
-			}
-			seen[row] = true
-			dg := DigestOf(v.Text)
-			switch was, is := before.definesValue(c.Type, dg), after.definesValue(c.Type, dg); {
-			case was && !is:
-				d.removed = append(d.removed, row)
-				d.rows--
-			case !was && is:
-				d.added = append(d.added, row)
-				d.rows++
+			if !slices.Contains(texts[c.Type], v.Text) {
+				texts[c.Type] = append(texts[c.Type], v.Text)
 			}
 		}
 	}
-	for t := range types {
-		was, is := before.definedTTL(t), after.definedTTL(t)
-		if was == nil && is == nil || was != nil && is != nil && *was == *is {
-			continue
-		}
-		d.ttls = append(d.ttls, content.TTLChange{Owner: owner, Type: t, Before: was, After: is})
+	for _, t := range types {
+		d.compareSet(o, t, texts[t])
 	}
+	d.sortTTLs()
+}
+
+func (d *diff) sortTTLs() {
 	slices.SortFunc(d.ttls, func(x, y content.TTLChange) int {
 		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
 	})

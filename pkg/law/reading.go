@@ -103,6 +103,16 @@ func (r *reading) zoneOf(h *Holding) (*Zone, bool) {
 	return z, ok
 }
 
+// standingAt returns the zone of a place and its holding, nil where that zone is gone or pending. false: facts are needed.
+func (r *reading) standingAt(p Place) (*Zone, *Holding, bool) {
+	z, ok := get[Zone](r, ZoneKey(p.Namespace, p.Name))
+	if !ok || z == nil || z.UID != p.UID || z.Pending {
+		return nil, nil, ok
+	}
+	h, ok := r.holdingOf(z)
+	return z, h, ok
+}
+
 // findEnclosing finds the longest name at or above n that a zone of the view holds (S2.1). false: facts are needed.
 func (r *reading) findEnclosing(view string, n name.Name) (name.Name, *Holding, bool) {
 	ks := make([]Key, 0, n.NumLabels()+1)

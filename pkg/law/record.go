@@ -395,7 +395,7 @@ func advanceZone(change *ZoneChange, z, set *Zone, df *diff, now time.Time, reco
 		change.Holding = &h
 	}
 	after := *z
-	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+df.rows, z.RRsets+df.rrsetGrowth(), n
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed), z.RRsets+df.rrsetGrowth(), n
 	change.Zone = &after
 	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
 	return nil

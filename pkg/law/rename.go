@@ -58,7 +58,7 @@ func (d *zoneDecision) renameZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, before)
-	d.warnOfDeadPatterns(plan, z)
+	warnOfDeadPatterns(plan, z, z.Rules...)
 	recountParent(plan, before.View, at, above)
 	d.oweNewName(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn))
 	d.markFollowers(plan, change, chain)

@@ -97,10 +97,6 @@ func apexHosts(z *Zone, h *Holding) []name.Rel {
 	return hosts
 }
 
-// ApexHosts are the hosts of the zone's name servers, from its header and its
-// apex NS records, at or below the apex: their addresses are glue in the parent.
-func ApexHosts(z *Zone, h *Holding) []name.Rel { return apexHosts(z, h) }
-
 // namesOf counts the names at hosts and above them, below the apex.
 func namesOf(hosts []name.Rel) int {
 	names := map[name.Rel]bool{}

@@ -13,19 +13,9 @@ import (
 func DecideThrough(seen *Seen, place Place, id string) Outcome {
 	d := new(beginReading(seen))
 	plan := &Plan{}
-	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
-	if !ok {
-		return Outcome{Need: d.needs}
-	}
-	if z == nil || z.UID != place.UID || z.Pending {
-		return Outcome{Plan: plan}
-	}
-	h, ok := d.holdingOf(z)
-	if !ok {
-		return Outcome{Need: d.needs}
-	}
-	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
-		return Outcome{Plan: plan}
+	z, h, ok := d.standingAt(place)
+	if !ok || z == nil || !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+		return d.outcome(plan, nil)
 	}
 	if w := h.renameWork(); w != nil && w.ID == id && len(w.Coming) > 0 {
 		// Zones that wait were kept from the names of those to come, and some of these may not have come (S2.7,
@@ -73,19 +63,9 @@ func (h *Holding) OverdueAt(now int64) bool {
 func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
 	d := new(beginReading(seen))
 	plan := &Plan{}
-	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
-	if !ok {
-		return Outcome{Need: d.needs}
-	}
-	if z == nil || z.UID != place.UID || z.Pending {
-		return Outcome{Plan: plan}
-	}
-	h, ok := d.holdingOf(z)
-	if !ok {
-		return Outcome{Need: d.needs}
-	}
-	if !h.OverdueAt(now) {
-		return Outcome{Plan: plan}
+	z, h, ok := d.standingAt(place)
+	if !ok || z == nil || !h.OverdueAt(now) {
+		return d.outcome(plan, nil)
 	}
 	after := *h
 	after.Overdue = true

@@ -485,7 +485,7 @@ func (d *zoneDecision) makeZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, nil)
-	d.warnOfDeadPatterns(plan, z)
+	warnOfDeadPatterns(plan, z, z.Rules...)
 	z.Serial = from
 	h := &Holding{Ref: spec.Ref, Ancestry: Ancestry{Follows: s.follows}}
 	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s, cut)}
@@ -634,7 +634,7 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		if fewer {
 			namespaces = nil
 		}
-		d.warnOfDeadPatterns(plan, z)
+		warnOfDeadPatterns(plan, z, z.Rules...)
 		d.warnOfWithdrawnRules(plan, change, before)
 		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
