@@ -30,7 +30,6 @@ if [[ -z $notes ]]; then
   echo "CHANGELOG.md has no section \"## $version\": write what the release brings" >&2
   exit 1
 fi
-echo "$notes" >"$dist/notes.md"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -c safe.directory='*' log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
@@ -94,6 +93,15 @@ names="\"annotations\": {\"org.opencontainers.image.ref.name\": \"$version\", \"
 sed -i "s|\"digest\": \"$digest\"|&, $names|" "$dist/image/index.json"
 archive "$dist/kubizone-$version-image.tar" -C "$dist/image" oci-layout index.json blobs
 echo "$image:$version@$digest" >"$dist/image.txt"
+
+# Links of the page are relative, and those of a release are not.
+sed "s|](\([^):]*\))|]($source/blob/$version/\1)|g" >"$dist/notes.md" <<MARKDOWN
+$notes
+
+**Install** ([how](docs/install.md), [check it](RELEASE.md#check-a-release)): \`kubectl apply -f $source/releases/download/$version/install.yaml\`,
+or \`helm install kubizone oci://${image%/*}/charts/kubizone --version ${version#v} -n kubizone-system --create-namespace\`.
+The image is \`$image:$version@$digest\`.
+MARKDOWN
 
 deploy=$(realpath --relative-to "$work" artifacts/deploy) # kustomize knows relative directories alone
 for form in embedded ha; do

@@ -82,8 +82,10 @@ func TestRelease(t *testing.T) {
 	t.Run("manifests", func(t *testing.T) { judgeManifests(t, dist) })
 	t.Run("chart", func(t *testing.T) { judgeChart(t, dist) })
 	t.Run("notes", func(t *testing.T) {
-		if notes := string(readFile(t, dist, "notes.md")); !strings.Contains(notes, "- ") || strings.Contains(notes, "\n## ") {
-			t.Errorf("the notes are not those of one release:\n%s", notes)
+		notes := string(readFile(t, dist, "notes.md"))
+		relative := regexp.MustCompile(`\]\([^)]*\)`).FindAllString(strings.ReplaceAll(notes, "](https://", ""), -1)
+		if image := strings.TrimSpace(string(readFile(t, dist, "image.txt"))); !strings.Contains(notes, "\n- ") || strings.Contains(notes, "\n## ") || !strings.Contains(notes, image) || len(relative) > 0 {
+			t.Errorf("the notes are not those of one release, or have relative links %q:\n%s", relative, notes)
 		}
 	})
 	if *built != "" {
