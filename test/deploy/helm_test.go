@@ -5,8 +5,10 @@ package deploy
 
 import (
 	"encoding/base64"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,8 +130,25 @@ func (r *release) objects() []*unstructured.Unstructured {
 	return decode(r.t, r.mustHelm("get", "manifest", "kubizone"))
 }
 
+// available waits until requests for our kinds are answered: discovery may have them some time after the APIService is Available.
+func (r *release) available() {
+	r.t.Helper()
+	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+		r.t.Fatal(err)
+	}
+	for start := time.Now(); ; rig.Pause(start) {
+		out, stderr, err := r.run("", "get", "zones,records", "-A")
+		if err == nil {
+			return
+		}
+		if time.Since(start) > patience {
+			r.t.Fatalf("the kinds are not there: %v\n%s%s", err, out, stderr)
+		}
+	}
+}
+
 // startReady starts a Deployment's program and returns when it says that it is ready.
-func (r *release) startReady(objects []*unstructured.Unstructured, name string) (stop func()) {
+func (r *release) startReady(objects []*unstructured.Unstructured, name string) (log *buffer, stop func()) {
 	r.t.Helper()
 	for _, object := range objects {
 		if object.GetKind() != "Deployment" || object.GetName() != name {
@@ -141,10 +160,10 @@ func (r *release) startReady(objects []*unstructured.Unstructured, name string) 
 				r.t.Fatalf("%s is not ready:\n%s", name, log)
 			}
 		}
-		return stop
+		return log, stop
 	}
 	r.t.Fatalf("no Deployment %s", name)
-	return nil
+	return nil, nil
 }
 
 // M7: the life of a release.
@@ -177,19 +196,35 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustHelm("upgrade", "kubizone", chart, "--set", "controller.replicas=3")
 	objects := r.objects()
 	stop := r.startServer(objects)
-	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
+	r.available()
+	key := &rig.TSIGKey{Name: "transfer.example.", Algorithm: "hmac-sha256", Secret: "c2VjcmV0IG9mIHRoZSB0ZXN0"}
+	if err := os.WriteFile(filepath.Join(r.data, "key"), []byte(key.Statement()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(r.data, "key"), []byte("key \"transfer.example.\" {\n\talgorithm hmac-sha256;\n\tsecret \"c2VjcmV0IG9mIHRoZSB0ZXN0\";\n};\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	stopController := r.startReady(objects, "kubizone-controller")
-	stopPrimary := r.startReady(objects, "kubizone-primary")
+	_, stopController := r.startReady(objects, "kubizone-controller")
+	primary, stopPrimary := r.startReady(objects, "kubizone-primary")
 	if out, stderr, err := r.run(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1), "create", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
 	}
 	r.must("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=60s")
 	r.diagnosed("with a release", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK", "controller": "OK"})
+
+	// The primary transfers the zone with the key of its Secret, and not without.
+	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())
+	if found == nil {
+		t.Fatalf("the primary does not say where it serves:\n%s", primary)
+	}
+	for _, dig := range []rig.Dig{{Server: netip.MustParseAddrPort(found[1]), Key: key}, {Server: netip.MustParseAddrPort(found[1])}} {
+		var out string
+		for start := time.Now(); time.Since(start) < patience; rig.Pause(start) {
+			if out, _ = dig.Run(r.context(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") || dig.Key == nil {
+				break
+			}
+		}
+		if strings.Contains(out, "ns.example.net.") != (dig.Key != nil) {
+			t.Errorf("a transfer with the key %v:\n%s", dig.Key, out)
+		}
+	}
 
 	// Secrets of a class: no other, and for the primary those of transfers alone.
 	for _, want := range []struct{ account, secret, may string }{
@@ -215,9 +250,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 
 	r.mustHelm("install", "kubizone", chart)
 	stop = r.startServer(r.objects())
-	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
-		t.Fatal(err)
-	}
+	r.available()
 	// The volume was kept.
 	r.must("delete", "zone", "-n", "team-a", "z")
 

@@ -104,7 +104,11 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	for _, form := range forms {
 		fmt.Fprintf(&got, "# %s\n%s\n", form, grants(t, render(t, filepath.Join(manifests, form))))
 	}
-	fmt.Fprintf(&got, "# embedded with cert-manager\n%s", grants(t, render(t, kustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
+	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n", grants(t, render(t, kustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
+	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, and Prometheus\n%s", grants(t, decode(t, template(t,
+		components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
+		"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update}",
+	))))
 	const golden = "testdata/rbac.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
@@ -171,7 +175,7 @@ func text(rule rbacv1.PolicyRule) string {
 	if len(rule.ResourceNames) > 0 {
 		names = " named " + strings.Join(rule.ResourceNames, ",")
 	}
-	return fmt.Sprintf("%s %s in %q%s", strings.Join(rule.Verbs, ","), strings.Join(rule.Resources, ","), strings.Join(rule.APIGroups, ","), names)
+	return fmt.Sprintf("%s %s in %q%s", strings.Join(rule.Verbs, ","), strings.Join(slices.Concat(rule.Resources, rule.NonResourceURLs), ","), strings.Join(rule.APIGroups, ","), names)
 }
 
 // Roles that may be given to tenants hold nothing that reaches beyond their namespace, and none is aggregated unasked
