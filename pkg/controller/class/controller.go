@@ -76,7 +76,7 @@ func New(config Config) (*Controller, error) {
 	}
 	c.zones = &zoneSync{
 		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes, records: c.records,
-		uids: map[cache.ObjectName]string{}, told: map[string]delivery.Zone{}, written: map[types.UID]written{}, asked: map[types.UID]sighting{},
+		memory: map[cache.ObjectName]*zoneMemory{},
 	}
 	past := history{config.Client, index}
 	c.loop, err = delivery.New(delivery.Config{

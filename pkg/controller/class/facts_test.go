@@ -134,8 +134,9 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": state(7, delivery.True, delivery.ReasonDelivered)})
+	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	for range 3 {
-		if err := c.zones.syncStatus(t.Context(), f); err != nil {
+		if err := c.zones.syncStatus(t.Context(), c.zones.memoryOf(at), f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,10 +147,10 @@ func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.reports.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeDelivered, State: begun()})
-	if err := c.zones.forgetZone(t.Context(), cache.NewObjectName(zone.Namespace, zone.Name), string(zone.UID)); err != nil {
+	if err := c.zones.forgetZone(t.Context(), at, string(zone.UID)); err != nil {
 		t.Fatal(err)
 	}
-	if left := len(c.zones.written) + len(c.records.standings) + len(c.records.untold) + len(c.reports.all); left != 0 {
-		t.Errorf("kept: %v, %v, %v, %v", c.zones.written, c.records.standings, c.records.untold, c.reports.all)
+	if left := len(c.zones.memory) + len(c.records.standings) + len(c.records.untold) + len(c.reports.all); left != 0 {
+		t.Errorf("kept: %v, %v, %v, %v", c.zones.memory, c.records.standings, c.records.untold, c.reports.all)
 	}
 }

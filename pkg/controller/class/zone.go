@@ -28,32 +28,50 @@ type zoneSync struct {
 	classes *classSync
 	records *recordSync
 
-	mu sync.Mutex
-	// uids are the UIDs of the objects that there were.
-	uids map[cache.ObjectName]string
-	// told is what the Loop was told of each zone, by UID.
-	told map[string]delivery.Zone
-	// written is the last write of each Ready.
-	written map[types.UID]written
-	// asked are secondaries ahead of zones for which the server was asked to go past them.
-	asked map[types.UID]sighting
+	mu     sync.Mutex
+	memory map[cache.ObjectName]*zoneMemory
+}
+
+// zoneMemory is what was last said of one zone. The queue gives it to one worker at a time.
+type zoneMemory struct {
+	// told is what the Loop was told.
+	told delivery.Zone
+	// written is the last write of Ready.
+	written written
+	// asked is the secondary ahead of the zone for which the server was asked last to go past it.
+	asked sighting
+}
+
+// memoryOf is that of a zone, empty at first.
+func (z *zoneSync) memoryOf(at cache.ObjectName) *zoneMemory {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.memory[at] == nil {
+		z.memory[at] = &zoneMemory{}
+	}
+	return z.memory[at]
+}
+
+func (z *zoneSync) dropMemory(at cache.ObjectName) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	delete(z.memory, at)
 }
 
 // syncZone tells the Loop what shall be done with a zone, and people how far it is.
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
 	zone := z.index.zoneByName(namespace, name)
-	z.mu.Lock()
-	before := z.uids[at]
-	z.mu.Unlock()
-	if before != "" && (zone == nil || before != string(zone.UID)) {
+	if before := z.memoryOf(at).told.UID; before != "" && (zone == nil || before != string(zone.UID)) {
 		if err := z.forgetZone(ctx, at, before); err != nil {
 			return err
 		}
 	}
 	if zone == nil {
+		z.dropMemory(at)
 		return nil
 	}
+	m := z.memoryOf(at)
 	of, terminating := z.index.labelsOf(namespace)
 	all := z.index.allClasses()
 	taken := z.takenFrom(zone, all)
@@ -63,13 +81,13 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 			z.classes.tellMissing(name)
 		}
 	}
-	z.tellLoop(zone, force, taken, terminating)
+	z.tellLoop(m, zone, force, taken, terminating)
 	var err error
 	if zone.DeletionTimestamp != nil {
 		err = z.store.releaseZone(ctx, zone)
 	}
 	// Many Records take a while: the Zone is judged by what is known then.
-	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))), z.syncStatus(ctx, z.readFacts(zone, force)))
+	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))), z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
 // takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of
@@ -110,7 +128,7 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force inForce) *facts {
 }
 
 // tellLoop is level-triggered as the Loop is: only what is new is told.
-func (z *zoneSync) tellLoop(zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
+func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.1, S3.4)
 	desired := delivery.Zone{
 		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
@@ -133,18 +151,13 @@ func (z *zoneSync) tellLoop(zone *v1alpha1.Zone, force inForce, taken []string, 
 	slices.Sort(desired.Former)
 	of, _ := z.index.labelsOf(zone.Namespace)
 	desired.Expelled = findExpelled(zone, force, desired.Former, z.index.classByName, of, taken)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	before, told := z.told[uid]
-	if before.Frozen != 0 && desired.Frozen != 0 {
-		desired.Frozen = before.Frozen
+	if m.told.Frozen != 0 && desired.Frozen != 0 {
+		desired.Frozen = m.told.Frozen
 	}
-	if told && reflect.DeepEqual(before, desired) {
-		return
+	if !reflect.DeepEqual(m.told, desired) {
+		m.told = desired
+		z.loop.SetZone(desired)
 	}
-	z.told[uid] = desired
-	z.uids[cache.NewObjectName(zone.Namespace, zone.Name)] = uid
-	z.loop.SetZone(desired)
 }
 
 // holdNames tells the Loop which names a Delivery has, if its Zone is there: one whose Zone is gone keeps no name. Of
@@ -173,17 +186,12 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 	z.store.forgetDeliveries(ours)
 	z.stalls.forget(types.UID(uid))
 	z.records.forgetZone(uid)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	delete(z.uids, at)
-	delete(z.told, uid)
-	delete(z.written, types.UID(uid))
-	delete(z.asked, types.UID(uid))
+	z.dropMemory(at)
 	return nil
 }
 
 // syncStatus writes the Ready of a Zone, and Stalled where that waits for a person.
-func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
+func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *facts) error {
 	var j judgement
 	var ahead sighting
 	zone := f.zone
@@ -191,9 +199,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
 		if j = judgeZone(f); j == (judgement{}) {
 			return nil
 		}
-		z.mu.Lock()
-		ahead = passSecondary(f, &j, z.asked[zone.UID])
-		z.mu.Unlock()
+		ahead = passSecondary(f, &j, m.asked)
 		j.message = shortenText(j.message, maxZoneMessage)
 	}
 	waits := j.condition()
@@ -202,7 +208,8 @@ func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
 	}
 	stalled := z.stalls.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
-	if ahead.serial == 0 && (z.isWritten(zone.UID, now) || saysAlready(zone, j, stalled)) {
+	// A write from the object that the informer still has needs no other: its own event is on the way.
+	if ahead.serial == 0 && (m.written == now || saysAlready(zone, j, stalled)) {
 		return nil
 	}
 	of := zone.Status.Serial
@@ -214,21 +221,10 @@ func (z *zoneSync) syncStatus(ctx context.Context, f *facts) error {
 		return err
 	}
 	z.frozen.announceChange(z.events, zone, readyOf(zone.Status.Conditions), j)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.written[zone.UID] = now
-	if ahead.serial != 0 {
-		z.asked[zone.UID] = ahead
+	if m.written = now; ahead.serial != 0 {
+		m.asked = ahead
 	}
 	return nil
-}
-
-// isWritten reports whether the last write was made from the object that the informer has, so that its own event is
-// still on the way.
-func (z *zoneSync) isWritten(uid types.UID, now written) bool {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.written[uid] == now
 }
 
 // saysAlready reports whether a Zone says a judgement already. Programs such as kubectl wait take what speaks of an
