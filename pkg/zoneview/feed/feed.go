@@ -24,10 +24,11 @@ const (
 	maxMisfits = 3
 )
 
-// ErrNotRead is why a zone is not in that a source has heard of and not read yet.
-var ErrNotRead = errors.New("not read yet")
-
-var errNotProven = errors.New("not proven yet")
+// Why a zone is pending at first.
+var (
+	errNotRead   = errors.New("not read yet")
+	errNotProven = errors.New("not proven yet")
+)
 
 // Feed writes one Set with what one source tells. The source chooses the keys of zones, its uid or namespace/name.
 type Feed struct {
@@ -165,8 +166,19 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
+// Expect says that the listing has a zone that the source has not read yet: the feed is not in sync before Report or a
+// proof says what came of it.
+func (f *Feed) Expect(key string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if !f.synced {
+		f.setPending(f.ensureZone(key), errNotRead)
+	}
+}
+
 // Report says what came of reading one zone. Without an error the zone is in the Set as the source has it, or is none
-// to be there. With one it is pending where the feed is not in sync yet, or frozen.
+// to be there. With one a pending zone stays pending, and no other zone becomes so: a zone that was in or frozen once
+// does not keep the feed out of sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -176,8 +188,8 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	case err == nil && f.zones[key] != nil:
 		f.zones[key].misfits = 0
 		f.confirmZone(key, f.zones[key])
-	case err != nil && !f.synced:
-		f.setPending(f.ensureZone(key), err)
+	case err != nil && f.zones[key] != nil && f.zones[key].pending != nil:
+		f.setPending(f.zones[key], err)
 	}
 }
 
@@ -196,13 +208,18 @@ func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	f.checkSync()
 }
 
-// confirmZone ends what made a zone pending or frozen, and forgets one that is not in the Set.
-func (f *Feed) confirmZone(key string, z *zone) {
+// unfreezeZone says of a zone that it is proven, or gone.
+func (f *Feed) unfreezeZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil
 		f.frozen--
 		klog.Background().Info("A frozen zone is proven again, or gone", "zone", klog.KRef(z.identity.Namespace, z.identity.Name), "key", key)
 	}
+}
+
+// confirmZone ends what made a zone pending or frozen, and forgets one that is not in the Set.
+func (f *Feed) confirmZone(key string, z *zone) {
+	f.unfreezeZone(key, z)
 	if z.identity.UID == "" {
 		delete(f.zones, key)
 	}

@@ -240,7 +240,7 @@ func TestFeed_freezesAtTheThirdMisfitInARow(t *testing.T) {
 
 func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
 	f := newFed(t)
-	f.Report(t.Context(), "a", ErrNotRead, false)
+	f.Expect("a")
 	f.EndListing(t.Context(), nil)
 	wrong := f.wrong("a", 1)
 	wrong.Final = false
@@ -254,5 +254,58 @@ func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
 	f.put("a", 1)
 	if !f.synced() {
 		t.Error(f.Check())
+	}
+}
+
+// A step that does not fit to what has just been proven has the source read again: the zone is not frozen any more.
+func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
+	f := newFed(t)
+	f.BeginListing(true)
+	f.EndListing(t.Context(), map[string]error{})
+	if err := f.Base("a", f.wrong("a", 1)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
+		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
+	}
+	proof := f.Base("a", f.base("a", 1))
+	if err := f.apply("a", 8); err != nil {
+		t.Error(err)
+	}
+	if err := proof.Run(t.Context()); !errors.Is(err, zoneview.ErrMisfit) || f.FrozenBy("a") != nil || f.at("a") != 1 {
+		t.Errorf("%v, frozen by %v, at %d", err, f.FrozenBy("a"), f.at("a"))
+	}
+}
+
+// A zone that was in, or frozen, or that came after the listing, does not keep the others waiting.
+func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
+	away := errors.New("the server is away")
+	for what, fail := range map[string]func(f *fed){
+		"was in": func(f *fed) {
+			f.put("a", 1)
+			f.Report(t.Context(), "a", nil, false)
+			f.Report(t.Context(), "a", away, false)
+		},
+		"was frozen": func(f *fed) {
+			f.Report(t.Context(), "a", zoneview.ErrMisfit, true)
+			f.Report(t.Context(), "a", away, false)
+		},
+		"came later": func(f *fed) { f.Report(t.Context(), "b", away, false) },
+		"came later and is being proven": func(f *fed) {
+			wrong := f.wrong("b", 1)
+			wrong.Final = false
+			err := f.Base("b", wrong).Run(t.Context())
+			f.Report(t.Context(), "b", err, false)
+		},
+	} {
+		f := newFed(t)
+		f.Expect("a")
+		f.Expect("slow")
+		f.EndListing(t.Context(), nil)
+		fail(f)
+		f.Report(t.Context(), "slow", nil, false)
+		if strings.HasPrefix(what, "came later") {
+			f.put("a", 1)
+		}
+		if !f.synced() {
+			t.Errorf("%s: %v", what, f.Check())
+		}
 	}
 }

@@ -43,7 +43,7 @@ func (f *Feed) Base(key string, base Base) *Proof {
 	defer f.mutex.Unlock()
 	z := f.ensureZone(key)
 	z.identity, z.listing = base.Snapshot.Zone(), f.listing
-	if !f.synced {
+	if !f.synced && (!f.listed || z.pending != nil) {
 		f.setPending(z, errNotProven)
 	}
 	known, held := f.set.ByUID(z.identity.UID)
@@ -107,6 +107,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	default:
 		f.set.PutUnsettled(snapshot, delivered, p.base.Since)
 	}
+	f.unfreezeZone(p.key, z) // before what may freeze it anew, or have it read again
 	for _, tx := range p.waiting {
 		if err := f.applyToSet(ctx, p.key, z, tx); err != nil {
 			return err

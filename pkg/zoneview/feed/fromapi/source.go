@@ -59,6 +59,9 @@ type Source struct {
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
+	// keepUp is how often a zone that is still being proven is led on: the server holds the steps of a busy zone for
+	// seconds only.
+	keepUp time.Duration
 }
 
 // New makes a source that hears of Zones from now on. The error is that of an informer that has ended.
@@ -79,6 +82,7 @@ func New(config Config) (*Source, error) {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
 		}),
 		metrics: NewMetrics(config.Registry),
+		keepUp:  time.Second,
 	}
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { s.enqueue(object, first) },
@@ -112,7 +116,7 @@ func (s *Source) enqueue(object any, first bool) {
 		return
 	}
 	if first {
-		s.Report(context.Background(), zone.String(), feed.ErrNotRead, false)
+		s.Expect(zone.String())
 	}
 	s.queue.Add(zone)
 }

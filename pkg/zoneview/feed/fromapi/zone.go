@@ -27,9 +27,6 @@ const (
 	// entriesTime and changesTime bound one answer.
 	entriesTime = 15 * time.Minute
 	changesTime = time.Minute
-	// keepUp is how often a zone that is still being proven is led on: the server holds the steps of a busy zone for
-	// seconds only.
-	keepUp = time.Second
 )
 
 // reasons why a zone is read anew.
@@ -116,6 +113,9 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
+	// What is proven after the zone went or got another uid must not get into the Set.
+	proofContext, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var proof chan error
 	for at := snapshot.Serial(); ; {
 		now, err := s.wantedZone(object)
@@ -132,7 +132,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
-				proving.Go(func() { proof <- begun.Run(ctx) })
+				proving.Go(func() { proof <- begun.Run(proofContext) })
 			}
 		case settled != at:
 			var steps []content.Step
@@ -147,7 +147,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		select {
 		case err := <-proof:
 			return err
-		case <-time.After(keepUp):
+		case <-time.After(s.keepUp):
 		}
 	}
 }
