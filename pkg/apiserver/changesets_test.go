@@ -40,7 +40,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// watched is a server of which a test sees and decides who may do what, what is admitted, and what is audited.
+// watched is a server of which a test decides what is authorized and admitted, and sees what is audited.
 type watched struct {
 	api      typed.KubizoneV1alpha1Interface
 	reach    *restclient.Config
@@ -48,7 +48,7 @@ type watched struct {
 	server   *Server
 
 	mu sync.Mutex
-	// denied are `VERB RESOURCE NAME` that nobody may do; refused are names of Records that admission refuses.
+	// denied are `VERB RESOURCE NAME` that no user may do; refused are names of Records that admission refuses.
 	denied, refused []string
 	// admit is called with each Record before it is decided whether it is refused.
 	admit func(ctx context.Context, operation admission.Operation, name string)
@@ -122,7 +122,7 @@ func (w *watched) Run(<-chan struct{}) error { return nil }
 func (w *watched) Shutdown()                 {}
 func (w *watched) String() string            { return "test" }
 
-// newWatched starts one with the zone example.org. of platform, in which everybody may write.
+// newWatched starts one with the zone example.org. of platform, in which every namespace may write.
 func newWatched(t *testing.T, budgets *budget.Options, change ...func(*Server)) *watched {
 	t.Helper()
 	w := &watched{warnings: &heard{}}
@@ -365,7 +365,7 @@ func TestChangeSets(t *testing.T) {
 		w.denied = []string{"create records never"}
 		w.mu.Unlock()
 		if _, err := w.send(t, changes(applying("never", "192.0.2.1"))); !apierrors.IsForbidden(err) {
-			t.Errorf("a creation by who may patch alone: %v", err)
+			t.Errorf("a creation by a user who may only patch: %v", err)
 		}
 	})
 
@@ -379,13 +379,13 @@ func TestChangeSets(t *testing.T) {
 		}
 		other.Spec.Force = true
 		w.must(t, other)
-		nobody := changes(applying("owned", "192.0.2.2"))
-		nobody.Spec.FieldManager = ""
-		if _, err := w.send(t, nobody); !apierrors.IsInvalid(err) || fmt.Sprint(causes(err)) != "[spec.fieldManager: FieldValueRequired]" {
-			t.Errorf("nobody applies: %v", err)
+		unnamed := changes(applying("owned", "192.0.2.2"))
+		unnamed.Spec.FieldManager = ""
+		if _, err := w.send(t, unnamed); !apierrors.IsInvalid(err) || fmt.Sprint(causes(err)) != "[spec.fieldManager: FieldValueRequired]" {
+			t.Errorf("an apply without a field manager: %v", err)
 		}
-		if _, err := w.api.ChangeSets("team").Create(t.Context(), nobody, metav1.CreateOptions{FieldManager: "other"}); err != nil {
-			t.Errorf("the request says who: %v", err)
+		if _, err := w.api.ChangeSets("team").Create(t.Context(), unnamed, metav1.CreateOptions{FieldManager: "other"}); err != nil {
+			t.Errorf("the request names the field manager: %v", err)
 		}
 	})
 
@@ -519,7 +519,7 @@ func TestChangeSets(t *testing.T) {
 			ended <- err
 		}()
 		<-entered
-		// Nobody else waits, for the zone or for the record.
+		// No other writer waits, for the zone or for the record.
 		w.must(t, changes(applying("beside", "192.0.2.9"), applying("quick", "192.0.2.9")))
 		gone()
 		if err := <-ended; err == nil {

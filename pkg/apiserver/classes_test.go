@@ -293,7 +293,7 @@ func zoneOfClasses(namespace, name string, refs ...string) *v1alpha1.Zone {
 func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	ctx := t.Context()
 	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "early", "closed"), metav1.CreateOptions{}); err != nil {
-		t.Errorf("a class that is not there yet refuses nobody: %v", err)
+		t.Errorf("a class that is not there yet refuses a zone: %v", err)
 	}
 	closed := webhookClass("closed", "team-a")
 	closed.Spec.DefaultTTL = ptr.To[int32](88)

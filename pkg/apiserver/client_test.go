@@ -18,13 +18,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Who cannot reach etcd learns why, and which flags to look at.
+// A user whose etcd cannot be reached is told why, and which flags to look at.
 func TestDial_saysWhyNot(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	stranger, err := pki.Issue(nil, pki.Authority("somebody else"), time.Now(), time.Hour)
+	stranger, err := pki.Issue(nil, pki.Authority("another authority"), time.Now(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestDial_saysWhyNot(t *testing.T) {
 		where storagebackend.TransportConfig
 		want  []string
 	}{
-		"its certificate is somebody else's": {
+		"its certificate is of another authority": {
 			storagebackend.TransportConfig{ServerList: []string{server.URL}, TrustedCAFile: authority},
 			[]string{"x509: ", "--etcd-cafile"},
 		},

@@ -34,7 +34,7 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 		}
 		return zone
 	}
-	// Every field that there is: whoever applies them is said to own each.
+	// Every field that there is: its field manager is noted for each.
 	fields := func(domainName, more string) string {
 		return fmt.Sprintf(`{"domainName":%q,"ttl":60,"refresh":86400,"retry":7200,"expire":3600000,"negativeResponseCache":60,"primaryNameServer":"ns.example.net.","contact":"host@example.net",`+
 			`"minimumSerial":4000000000,"limits":{"recordsPerNamespace":9},"deletionProtection":true,"deletionPolicy":"Retain","delegations":[]%s}`, domainName, more)
@@ -74,8 +74,8 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 	if len(child.Status.FQDN) != 254 || !meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated) {
 		t.Fatalf("%+v", child.Status)
 	}
-	measure("delivered by nobody", ready(child, strings.Repeat("x", 300))) // what pkg/controller/class leaves of a message
-	// Frozen, where nobody delegates it: that message is not cut.
+	measure("without a class", ready(child, strings.Repeat("x", 300))) // what pkg/controller/class leaves of a message
+	// Frozen, where no rule delegates it: that message is not cut.
 	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q}`, parent))
 	for delegated := true; delegated; time.Sleep(10 * time.Millisecond) {
 		var err error
@@ -84,7 +84,7 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 		}
 		delegated = meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated)
 	}
-	measure("delegated by nobody", ready(child, strings.Repeat("x", 222)))
+	measure("not delegated", ready(child, strings.Repeat("x", 222)))
 
 	// What its owner wrote wrongly is told, and not all of it at once.
 	var servers []string

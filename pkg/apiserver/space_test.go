@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Where etcd is full, who writes reads 507 and why; reading and readiness go on; and the server frees what is history.
+// Where etcd is full, a client that writes reads 507 and why; reads and readiness go on; and the server frees history.
 func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 	dir, err := embed.OpenDir(t.TempDir(), 0)
 	if err != nil {

@@ -41,7 +41,7 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// door is a server with nothing in it but the question who may enter.
+// door is a server with nothing in it but authentication and authorization.
 func door(t *testing.T) (url string, us *pki.Bundle) {
 	t.Helper()
 	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
@@ -235,7 +235,7 @@ func TestReviews_sayWhoSomebodyIsAndWhatTheyMay(t *testing.T) {
 	client := administrator(t, url, us)
 	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil || me.Status.UserInfo.Username == "" || !slices.Contains(me.Status.UserInfo.Groups, user.SystemPrivilegedGroup) {
-		t.Errorf("who: %v %v", me, err)
+		t.Errorf("SelfSubjectReview: %v %v", me, err)
 	}
 	ask := func(spec authorizationv1.SelfSubjectAccessReviewSpec) (*authorizationv1.SelfSubjectAccessReview, error) {
 		return client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
@@ -285,7 +285,8 @@ func TestGates_refuseDeletionWithoutReading(t *testing.T) {
 	}
 }
 
-// A3: who a certificate names is asked again when it is another one, when it was not let in, and when its time is over.
+// A3: the user of a certificate is asked for again when it is another one, when it was not let in, and when its time
+// is over.
 func TestRememberVerified_asksOncePerCertificate(t *testing.T) {
 	asked := map[string]int{}
 	ask := rememberVerified(authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {

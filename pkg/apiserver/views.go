@@ -125,7 +125,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	steps, err := v.set.Changes(string(object.UID), since, until)
 	if errors.Is(err, zoneview.ErrTrimmed) {
-		_, steps, err = v.recall(ctx, string(object.UID), since, until)
+		_, steps, err = v.readStoredSteps(ctx, string(object.UID), since, until)
 	}
 	return steps, held(err)
 }
@@ -136,7 +136,7 @@ func (v views) Changes(ctx context.Context, object *v1alpha1.Zone, since, until 
 	if errors.Is(err, zoneview.ErrTrimmed) {
 		var after *zoneview.Snapshot
 		var steps []content.Step
-		if after, steps, err = v.recall(ctx, string(object.UID), since, until); err == nil {
+		if after, steps, err = v.readStoredSteps(ctx, string(object.UID), since, until); err == nil {
 			changes, err = zoneview.Resolve(after, steps)
 		}
 	}
@@ -167,9 +167,9 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	return fqdn, change, nil
 }
 
-// recall reads the steps after since and up to until from the stored journal: a server that was started since then, or
-// that has had many changes to take in, does not hold them. after is what they lead to.
-func (v views) recall(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step, err error) {
+// readStoredSteps reads the steps after since and up to until from the stored journal: a server that was started
+// since then, or that has had many changes to take in, does not hold them. after is what they lead to.
+func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step, err error) {
 	after, ok := v.set.ByUID(uid)
 	if !ok {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, zoneview.ErrUnknown)

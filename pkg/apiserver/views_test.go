@@ -122,7 +122,7 @@ func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 	}
 }
 
-func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
+func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 3})
 	all := steps(t, 5)
 	// The stored journal reaches back by one serial more than the Set does.

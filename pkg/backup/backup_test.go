@@ -89,7 +89,7 @@ func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
 }
 
 // B1, B3, B4, S6.5, S6.6: taken while records are written, restored clean, with every serial ahead of what was handed
-// out since, and with nobody able to watch from before.
+// out since, and no client can watch from before.
 func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old := start(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
@@ -492,7 +492,7 @@ func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	}
 }
 
-// B2: an etcd of somebody else is no store of ours.
+// B2: an etcd without data of kubizone is no store.
 func TestTake_refusesAnEtcdWithoutKubizone(t *testing.T) {
 	dir := store.Must(embed.OpenDir(t.TempDir(), 0))
 	defer dir.Close()

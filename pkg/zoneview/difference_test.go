@@ -28,7 +28,7 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 			}
 			snapshots = append(snapshots, w.snapshot())
 		}
-		// Who has taken a snapshot is answered whatever the zone has become since.
+		// A reader of a snapshot is answered whatever the zone has become since.
 		snapshots = snapshots[:rapid.IntRange(1, len(snapshots)).Draw(t, "taken")]
 		after := snapshots[len(snapshots)-1]
 		for i, before := range snapshots {

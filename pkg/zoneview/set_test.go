@@ -119,7 +119,7 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// S6.8: under its old name until it settles, then under the new one; whoever
+// S6.8: under its old name until it settles, then under the new one; a reader that
 // takes the old name has it.
 func TestSet_rename_S6_8(t *testing.T) {
 	w := newTwin()
@@ -271,8 +271,8 @@ func fatHistory(t *testing.T, count, octets int) []content.Step {
 	return steps
 }
 
-// However fat the steps are, what is kept of them is bounded; who asks for more is told that it is not kept, and the
-// steps that are kept lead to the newest definition.
+// However large the steps are, what is kept of them is bounded; a reader that asks for more is told that it is not
+// kept, and the steps that are kept lead to the newest definition.
 func TestSet_keepsSoManyOctets(t *testing.T) {
 	const each, bound = 10_000, 100_000
 	steps := fatHistory(t, 200, each)
@@ -364,7 +364,7 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	}
 }
 
-// A step that is older than a week beside the newest is kept for nobody, also of a zone that does not change.
+// A step that is older than a week beside the newest is not kept, also of a zone that does not change.
 func TestSet_keepsStepsForSoLong(t *testing.T) {
 	v := NewSet(Config{})
 	at := func(uid string, steps []content.Step, first int64) {

@@ -26,7 +26,7 @@ func testHeader() content.Header {
 	return content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 }
 
-// twin is the view nobody could get wrong: a map of rows, rebuilt into a
+// twin is the simplest view: a map of rows, rebuilt into a
 // snapshot from scratch. It also makes the steps, the way a ledger would.
 type twin struct {
 	header content.Header

@@ -54,9 +54,9 @@ type Budgets struct {
 // account is one namespace.
 type account struct {
 	stored int64
-	// debt is what was written and is not forgiven yet, at that time: Limits.Written a second are.
-	debt float64
-	at   time.Time
+	// charged is what was written and is not forgiven yet, at that time: Limits.Written a second are forgiven.
+	charged float64
+	at      time.Time
 	// text is the override that limits were made of.
 	text   string
 	limits Limits
@@ -72,7 +72,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// currentAccount returns the account of a namespace, with limits and debt as they are now. The caller holds b.mu.
+// currentAccount returns the account of a namespace, with limits and charge as they are now. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -94,9 +94,9 @@ func (b *Budgets) currentAccount(namespace string) *account {
 		}
 	}
 	if a.limits.Written == 0 {
-		a.debt = 0
+		a.charged = 0
 	} else {
-		a.debt = max(0, a.debt-now.Sub(a.at).Seconds()*float64(a.limits.Written))
+		a.charged = max(0, a.charged-now.Sub(a.at).Seconds()*float64(a.limits.Written))
 	}
 	a.at = now
 	return a
@@ -119,13 +119,13 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.currentAccount(namespace)
-	if a.debt += float64(octets); a.limits.Written > 0 {
-		a.debt = min(a.debt, 2*b.burst(a))
+	if a.charged += float64(octets); a.limits.Written > 0 {
+		a.charged = min(a.charged, 2*b.burst(a))
 	}
 	if now := time.Now(); now.Sub(b.swept) > sweepEvery {
 		b.swept = now
 		for namespace := range b.accounts {
-			if a := b.currentAccount(namespace); a.stored == 0 && a.debt == 0 {
+			if a := b.currentAccount(namespace); a.stored == 0 && a.charged == 0 {
 				delete(b.accounts, namespace)
 			}
 		}
@@ -185,12 +185,12 @@ func (b *Budgets) Admit(w Write) error {
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
 		return err
 	}
-	if burst := b.burst(a); burst > 0 && a.debt >= burst {
+	if burst := b.burst(a); burst > 0 && a.charged >= burst {
 		b.metrics.refused.WithLabelValues("written").Inc()
-		wait := time.Duration((a.debt - burst) / float64(a.limits.Written) * float64(time.Second))
+		wait := time.Duration((a.charged - burst) / float64(a.limits.Written) * float64(time.Second))
 		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
 			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
-			w.Resource, w.Name, w.Namespace, octets(int64(a.debt)), octets(int64(burst)), octets(a.limits.Written), (wait+time.Second).Round(time.Second)), 0)
+			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written), (wait+time.Second).Round(time.Second)), 0)
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
 		return err
 	}

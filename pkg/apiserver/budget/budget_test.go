@@ -67,7 +67,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 }
 
 // S9.2: a minute's worth may be written at once, then so much a second; a namespace that writes nothing is
-// forgiven all; a debt of any size is over in a minute, and a refusal tells a wait that clients accept.
+// forgiven all; a charge of any size is over in a minute, and a refusal tells a wait that clients accept.
 func TestBudgets_written_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budgets(map[string]string{"fast": "written=1Gi"})

@@ -11,7 +11,7 @@
 //	    number of namespaces that have objects or have written lately.
 //	G2. A write is judged before it is decided, so that a refused one costs nothing; a dry run is judged as the write.
 //	G3. Deletions, updates that shrink by a quarter, and what no client writes (cascades, releases) always pass.
-//	    They are charged all the same: what shrinking and growing in turns writes is bounded by the rate. A debt is
+//	    They are charged all the same: what shrinking and growing in turns writes is bounded by the rate. A charge is
 //	    at most twice the burst, so that a namespace that sets off a cascade of any size writes again when a burst's
 //	    time is over.
 //	G4. Errors: each server counts for itself what its writes put into etcd, so of n servers a namespace has up to n

@@ -34,15 +34,15 @@ func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
 }
 
 var (
-	storedDesc      = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
-	storedLimitDesc = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
-	debtDesc        = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
-	debtLimitDesc   = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedDesc       = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedLimitDesc  = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	chargedDesc      = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
+	chargedLimitDesc = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
 )
 
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{storedDesc, storedLimitDesc, debtDesc, debtLimitDesc} {
+	for _, desc := range []*metrics.Desc{storedDesc, storedLimitDesc, chargedDesc, chargedLimitDesc} {
 		descriptions <- desc
 	}
 }
@@ -59,7 +59,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	for _, of := range []struct {
 		samples    []sample
 		has, limit *metrics.Desc
-	}{{stored, storedDesc, storedLimitDesc}, {written, debtDesc, debtLimitDesc}} {
+	}{{stored, storedDesc, storedLimitDesc}, {written, chargedDesc, chargedLimitDesc}} {
 		for _, one := range of.samples {
 			found <- metrics.NewLazyConstMetric(of.has, metrics.GaugeValue, one.has, one.namespace)
 			if one.may > 0 {
@@ -78,8 +78,8 @@ func (b *Budgets) findTop() (stored, written []sample) {
 		if a.stored > 0 {
 			stored = append(stored, sample{namespace, float64(a.stored), float64(a.limits.Stored.of(b.quota()))})
 		}
-		if a.debt > 0 {
-			written = append(written, sample{namespace, a.debt, b.burst(a)})
+		if a.charged > 0 {
+			written = append(written, sample{namespace, a.charged, b.burst(a)})
 		}
 	}
 	first := func(all []sample) []sample {

@@ -15,7 +15,7 @@ const prefix = "/registry/kubizone"
 
 func TestKindOf_followsFromTheKeys(t *testing.T) {
 	const record, zone = prefix + "/kubi.zone/records/a/b", prefix + "/kubi.zone/zones/a/z"
-	const journal, outbox, debt = prefix + "/ledger/journal/u/1", prefix + "/ledger/outbox/w", prefix + "/ledger/debts/p/c"
+	const journal, outbox, cut = prefix + "/ledger/journal/u/1", prefix + "/ledger/outbox/w", prefix + "/ledger/debts/p/c"
 	put := func(key string) clientv3.Op { return clientv3.OpPut(key, "") }
 	gone := func(key string) clientv3.Op { return clientv3.OpDelete(key) }
 	at := func(key string) clientv3.Cmp { return clientv3.Compare(clientv3.ModRevision(key), "=", 7) }
@@ -35,7 +35,7 @@ func TestKindOf_followsFromTheKeys(t *testing.T) {
 		{nil, []clientv3.Op{put(zone), put(outbox)}, cascadeFirst},
 		{[]clientv3.Cmp{at(outbox)}, []clientv3.Op{put(record), put(zone), put(outbox)}, cascadeStep},
 		{[]clientv3.Cmp{at(outbox)}, []clientv3.Op{put(zone), gone(outbox)}, cascadeLast},
-		{nil, []clientv3.Op{put(zone), gone(debt)}, debtPaid},
+		{nil, []clientv3.Op{put(zone), gone(cut)}, cutCounted},
 		{nil, []clientv3.Op{put(record), gone(record + "-2"), put(zone), put(journal)}, batch},
 		{[]clientv3.Cmp{at(outbox)}, []clientv3.Op{put(record), put(record + "-2"), put(zone), put(journal)}, cascadeStep},
 		{nil, []clientv3.Op{gone(prefix + "/ledger/serials/@/org")}, otherWrite},

@@ -21,7 +21,7 @@ const (
 	cascadeFirst = "cascade-first" // a write that owes a cascade, and is no removal of a zone
 	cascadeStep  = "cascade-step"  // one step of it
 	cascadeLast  = "cascade-last"  // what takes it out of the outbox
-	debtPaid     = "debt-paid"     // a child's name servers are counted in its parent
+	cutCounted   = "debt-paid"     // a child's name servers are counted in its parent
 	batch        = "batch"         // several Records of one zone
 	otherWrite   = "other"         // of any other resource, and the hourly sweep of last serials
 )
@@ -57,7 +57,7 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	case compared["outbox"]:
 		return cascadeStep
 	case gone["debts"]:
-		return debtPaid
+		return cutCounted
 	case gone["zones"]:
 		return zoneDelete
 	case put["outbox"]:

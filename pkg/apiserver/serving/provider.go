@@ -40,8 +40,8 @@ const (
 	overlap = 24 * time.Hour
 	// attempts bounds how often one look begins anew because another replica wrote the Secret meanwhile.
 	attempts = 5
-	// patience bounds one look.
-	patience = time.Minute
+	// passTimeout bounds one look.
+	passTimeout = time.Minute
 
 	fieldManager = "kubizone-serving"
 )
@@ -184,7 +184,7 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 
 	registration, trouble := p.getAPIService(ctx)

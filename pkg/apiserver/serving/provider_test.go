@@ -505,7 +505,7 @@ func TestAPIServiceAbsent_isWaitedFor(t *testing.T) {
 		t.Errorf("an absent APIService is reported as %v", err)
 	}
 	if err := was.VerifyHostname(serverName); err == nil {
-		t.Error("the name of a service nobody has told is covered")
+		t.Error("the name of a service that was not configured is covered")
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())

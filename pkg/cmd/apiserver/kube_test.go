@@ -37,7 +37,7 @@ const allowedProxy = "front-proxy-client"
 // conversation alone: what is tested is the server that asks.
 type kube struct {
 	server *httptest.Server
-	// clients and proxies sign users, and whoever may speak for users.
+	// clients and proxies sign users, and the client that may name users.
 	clients, proxies *authority
 
 	mutex sync.Mutex
@@ -45,7 +45,7 @@ type kube struct {
 	revision     int
 	namespaces   map[string]bool
 	allowedNames []string
-	// tokens are users by token; granted are those who may do everything.
+	// tokens are users by token; granted are the users that may do everything.
 	tokens  map[string]string
 	granted map[string]bool
 	// broken makes every access review an internal error.

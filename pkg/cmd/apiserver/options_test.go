@@ -61,7 +61,7 @@ func TestOptions_defaults(t *testing.T) {
 	if o.SecureServing.BindPort != DefaultPort || o.Authentication.RemoteKubeConfigFile != "cluster" || o.Authorization.RemoteKubeConfigFile != "cluster" {
 		t.Errorf("port %d, kubeconfigs %q, %q", o.SecureServing.BindPort, o.Authentication.RemoteKubeConfigFile, o.Authorization.RemoteKubeConfigFile)
 	}
-	// Readiness goes before the listener does, and whoever comes late is told to come again.
+	// Readiness goes before the listener does, and a late client is told to come again.
 	if o.ServerRun.ShutdownDelayDuration <= 0 || !o.ServerRun.ShutdownSendRetryAfter {
 		t.Errorf("shutdown: %+v", o.ServerRun)
 	}
@@ -100,9 +100,9 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 		"half a serving certificate":     {append(servers, "--tls-cert-file", file), []string{"--tls-cert-file and --tls-private-key-file: give both"}},
 		"two serving certificates":       {append(servers, "--tls-cert-file", file, "--tls-private-key-file", file, "--serving-cert-secret", "a/b", "--apiservice", "c"), []string{"either --serving-cert-secret or --tls-cert-file"}},
 		"a secret without namespace":     {append(servers, "--serving-cert-secret", "b", "--apiservice", "c"), []string{"NAMESPACE/NAME"}},
-		"a secret nobody is told of":     {append(servers, "--serving-cert-secret", "a/b"), []string{"--serving-cert-secret and --apiservice: give both"}},
+		"a secret without an APIService": {append(servers, "--serving-cert-secret", "a/b"), []string{"--serving-cert-secret and --apiservice: give both"}},
 		"any client may speak for users": {append(servers, "--requestheader-client-ca-file", file), []string{"--requestheader-allowed-names", "could be any user"}},
-		"names of nobody":                {append(servers, "--requestheader-allowed-names", "x"), []string{"goes with --requestheader-client-ca-file"}},
+		"names without an authority":     {append(servers, "--requestheader-allowed-names", "x"), []string{"goes with --requestheader-client-ca-file"}},
 		"an admission plugin unknown":    {append(servers, "--enable-admission-plugins", "Nonesuch"), []string{"Nonesuch"}},
 		"nothing may run at once":        {append(servers, "--max-requests-inflight", "0", "--max-mutating-requests-inflight", "0"), []string{"must be positive"}},
 		"deletion without reading":       {append(servers, "--feature-gates", "AllowUnsafeMalformedObjectDeletion=true"), []string{"AllowUnsafeMalformedObjectDeletion=true", "kubizone fsck"}},

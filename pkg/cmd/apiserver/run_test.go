@@ -171,7 +171,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 	r.waitReady(t)
 	aggregator := r.client(t, k.proxies, allowedProxy)
 
-	t.Run("who enters", func(t *testing.T) { testEntrance(t, r) })
+	t.Run("authentication", func(t *testing.T) { testEntrance(t, r) })
 	t.Run("anonymous see health alone", func(t *testing.T) { testAnonymous(t, r, aggregator) })
 	t.Run("a review that fails allows nothing", func(t *testing.T) {
 		k.change(func() { k.broken = true })
@@ -188,7 +188,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an emptied list of names is nobody", func(t *testing.T) {
+	t.Run("an emptied list of names lets no client in", func(t *testing.T) {
 		k.change(func() { k.allowedNames = nil })
 		eventually(t, "headers are believed no more", func() bool {
 			code, _ := do(t, aggregator, http.MethodGet, r.url+zonesPath, administrator(), "")
@@ -241,24 +241,24 @@ func testEntrance(t *testing.T, r *running) {
 		code    int
 		says    string
 	}{
-		"headers, no certificate":                       {r.client(t, nil, ""), administrator(), http.StatusUnauthorized, ""},
-		"headers, front proxy":                          {r.client(t, k.proxies, allowedProxy), administrator(), http.StatusOK, ""},
-		"headers of a user who may nothing":             {r.client(t, k.proxies, allowedProxy), map[string]string{"X-Remote-User": "bob"}, http.StatusForbidden, `"bob\"`},
-		"headers, a name that is not allowed":           {r.client(t, k.proxies, "somebody"), administrator(), http.StatusUnauthorized, ""},
-		"headers, a certificate of the clients' CA":     {r.client(t, k.clients, "bob"), administrator(), http.StatusForbidden, `"bob\"`},
-		"headers, the allowed name of the clients' CA":  {r.client(t, k.clients, allowedProxy), administrator(), http.StatusForbidden, allowedProxy},
-		"headers, the allowed name of a foreign CA":     {r.client(t, foreign, allowedProxy), administrator(), http.StatusUnauthorized, ""},
-		"front proxy without headers":                   {r.client(t, k.proxies, allowedProxy), nil, http.StatusUnauthorized, ""},
-		"certificate of a user who may":                 {r.client(t, k.clients, "alice"), nil, http.StatusOK, ""},
-		"certificate of system:masters":                 {r.client(t, k.clients, "root", "system:masters"), nil, http.StatusOK, ""},
-		"certificate of a foreign CA":                   {r.client(t, foreign, "alice"), nil, http.StatusUnauthorized, ""},
-		"token of a user who may":                       {r.client(t, nil, ""), bearer("alices"), http.StatusOK, ""},
-		"token of a user who may nothing":               {r.client(t, nil, ""), bearer("bobs"), http.StatusForbidden, `"bob\"`},
-		"token that nobody has":                         {r.client(t, nil, ""), bearer("nobodys"), http.StatusUnauthorized, ""},
-		"token and headers of another":                  {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "X-Remote-User": "alice"}, http.StatusForbidden, `"bob\"`},
-		"nobody":                                        {r.client(t, nil, ""), nil, http.StatusUnauthorized, ""},
-		"nobody who would be somebody":                  {r.client(t, nil, ""), map[string]string{"Impersonate-User": "alice"}, http.StatusUnauthorized, ""},
-		"a user who may nothing would be somebody else": {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "Impersonate-User": "alice"}, http.StatusForbidden, "impersonate"},
+		"headers, no certificate":                      {r.client(t, nil, ""), administrator(), http.StatusUnauthorized, ""},
+		"headers, front proxy":                         {r.client(t, k.proxies, allowedProxy), administrator(), http.StatusOK, ""},
+		"headers of a user who may nothing":            {r.client(t, k.proxies, allowedProxy), map[string]string{"X-Remote-User": "bob"}, http.StatusForbidden, `"bob\"`},
+		"headers, a name that is not allowed":          {r.client(t, k.proxies, "somebody"), administrator(), http.StatusUnauthorized, ""},
+		"headers, a certificate of the clients' CA":    {r.client(t, k.clients, "bob"), administrator(), http.StatusForbidden, `"bob\"`},
+		"headers, the allowed name of the clients' CA": {r.client(t, k.clients, allowedProxy), administrator(), http.StatusForbidden, allowedProxy},
+		"headers, the allowed name of a foreign CA":    {r.client(t, foreign, allowedProxy), administrator(), http.StatusUnauthorized, ""},
+		"front proxy without headers":                  {r.client(t, k.proxies, allowedProxy), nil, http.StatusUnauthorized, ""},
+		"certificate of a user who may":                {r.client(t, k.clients, "alice"), nil, http.StatusOK, ""},
+		"certificate of system:masters":                {r.client(t, k.clients, "root", "system:masters"), nil, http.StatusOK, ""},
+		"certificate of a foreign CA":                  {r.client(t, foreign, "alice"), nil, http.StatusUnauthorized, ""},
+		"token of a user who may":                      {r.client(t, nil, ""), bearer("alices"), http.StatusOK, ""},
+		"token of a user who may nothing":              {r.client(t, nil, ""), bearer("bobs"), http.StatusForbidden, `"bob\"`},
+		"token of no user":                             {r.client(t, nil, ""), bearer("nobodys"), http.StatusUnauthorized, ""},
+		"token and headers of another":                 {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "X-Remote-User": "alice"}, http.StatusForbidden, `"bob\"`},
+		"anonymous":                                    {r.client(t, nil, ""), nil, http.StatusUnauthorized, ""},
+		"anonymous that impersonates":                  {r.client(t, nil, ""), map[string]string{"Impersonate-User": "alice"}, http.StatusUnauthorized, ""},
+		"a user without rights that impersonates":      {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "Impersonate-User": "alice"}, http.StatusForbidden, "impersonate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if code, body := do(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code || !strings.Contains(body, c.says) {
@@ -365,9 +365,9 @@ func TestRun_refusesToStart(t *testing.T) {
 		arguments []string
 		says      []string
 	}{
-		"anybody may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
-		"port taken":                  {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied}, []string{"--secure-port " + occupied, "another port"}},
-		"no kube-apiserver":           {func(k *kube) { k.server.Close() }, nil, []string{"authentication", "refused"}},
+		"any client may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
+		"port taken":                     {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied}, []string{"--secure-port " + occupied, "another port"}},
+		"no kube-apiserver":              {func(k *kube) { k.server.Close() }, nil, []string{"authentication", "refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKube(t)

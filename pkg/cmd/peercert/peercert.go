@@ -33,8 +33,8 @@ const (
 	authorityKey  = "ca.key"
 
 	// attempts bounds how often it begins anew because another member wrote the Secret meanwhile.
-	attempts = 10
-	patience = time.Minute
+	attempts       = 10
+	requestTimeout = time.Minute
 )
 
 // Options are the flags.
@@ -100,7 +100,7 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 
 // Run sees to the Secret and writes the files. The options are validated.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	data, err := o.ensureSecret(ctx, secrets, now)
 	if err != nil {

@@ -46,7 +46,7 @@ func run(t *testing.T, o *Options, client *fake.Clientset, now time.Time) (pool 
 }
 
 // K1, K3: three members that start at once believe each other, both ways.
-func TestRun_makesMembersKnowEachOther(t *testing.T) {
+func TestRun_makesMembersAuthenticateEachOther(t *testing.T) {
 	client := fake.NewClientset()
 	type member struct {
 		pool *x509.CertPool

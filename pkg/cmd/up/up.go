@@ -209,9 +209,9 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// viewsPatience is how long ready waits for what was loaded to be served; consequences that take longer are carried
+// viewsTimeout is how long ready waits for what was loaded to be served; consequences that take longer are carried
 // out behind it.
-const viewsPatience = 10 * time.Second
+const viewsTimeout = 10 * time.Second
 
 // waitForLoaded returns when the views have what was loaded: a user who reads "ready" asks for it next.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
@@ -230,15 +230,15 @@ func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zo
 	if err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, viewsPatience)
+	waiting, cancel := context.WithTimeout(ctx, viewsTimeout)
 	defer cancel()
 	for _, zone := range written.Items {
-		for zone.Status.Serial != 0 && patience.Err() == nil {
+		for zone.Status.Serial != 0 && waiting.Err() == nil {
 			if has, ok := zones.Settled(string(zone.UID)); ok && !serial.Serial(zone.Status.SettledSerial).Ahead(has.Serial()) {
 				break
 			}
 			select {
-			case <-patience.Done():
+			case <-waiting.Done():
 			case <-time.After(5 * time.Millisecond):
 			}
 		}

@@ -192,7 +192,7 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	p.stop("a")
 	p.put("c", "with the vote of the new member")
 
-	// Who carries it out cannot take its own place, and who is alone has none to give.
+	// The member that carries it out cannot be replaced by it, and a sole member has no place to give.
 	if err := Replace(t.Context(), p.paths["b"], "b", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "run this on another member") {
 		t.Errorf("a member replaced itself: %v", err)
 	}
@@ -285,7 +285,7 @@ func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
 	}
 }
 
-// E3: the peers' port is for those whom the peers' CA signed.
+// E3: the peers' port is for clients with a certificate of the peers' CA.
 func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
 	p := newPeers(t, "a")
 	p.mustStart("a")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// damaged is a directory that etcd has written and closed, and then somebody else wrote into.
+// damaged is a directory that etcd has written and closed, and then another program wrote into.
 func damaged(t *testing.T, damage func(t *testing.T, etcd string)) *Dir {
 	t.Helper()
 	path := t.TempDir()
@@ -49,7 +49,7 @@ func overwrite(t *testing.T, path string, at int64) {
 	}
 }
 
-// E4: who reads the error is not told that starting again will do where it will not.
+// E4: the error does not advise starting again where that does not help.
 func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, etcd string){
 		"database":        func(t *testing.T, etcd string) { overwrite(t, filepath.Join(etcd, "member", "snap", "db"), 0) },
@@ -68,13 +68,13 @@ func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "start again, what was answered is kept") {
-				t.Errorf("%q promises what nobody knows", err)
+				t.Errorf("%q promises what is not known", err)
 			}
 		})
 	}
 }
 
-// An etcd that waits for entries its log has lost never takes writes. Whoever stops it does not wait with it.
+// An etcd that waits for entries its log has lost never takes writes. Stop does not wait with it.
 func TestStart_isStoppedWhereItCannotBecomeReady(t *testing.T) {
 	dir := damaged(t, func(t *testing.T, etcd string) {
 		if err := os.Truncate(walFile(t, etcd), 4000); err != nil {

@@ -71,7 +71,7 @@ func TestMember_keepsWhatItStoredOverARestart(t *testing.T) {
 	}
 }
 
-// E3: the socket is in a directory of mode 0700, also where that directory was there before and open to everybody.
+// E3: the socket is in a directory of mode 0700, also where that directory was there before and open to every user.
 func TestMember_isReachedByItsOwnerOnly(t *testing.T) {
 	path := t.TempDir()
 	if err := os.Mkdir(filepath.Join(path, "etcd"), 0o777); err != nil {

@@ -45,7 +45,7 @@ func (a answeringTxn) Commit() (*clientv3.TxnResponse, error) {
 	return nil, a.ctx.Err()
 }
 
-// M5, F3, F7: what nobody knows is said as that, and within five seconds.
+// M5, F3, F7: an unknown outcome is called that, within five seconds.
 func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 	for name, given := range map[string]error{
 		"no leader": rpctypes.ErrNoLeader, "the leader changed": rpctypes.ErrLeaderChanged, "etcd's own time is up": rpctypes.ErrTimeout,
@@ -74,7 +74,7 @@ func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// Who ends the request is told that, not that etcd is away.
+// A client that ends the request is told that, not that etcd is away.
 func TestExplain_requestsThatEndThemselves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

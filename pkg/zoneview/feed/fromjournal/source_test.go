@@ -189,7 +189,7 @@ func TestSource_startsAtWhatIsDelivered_S7_5(t *testing.T) {
 	}
 }
 
-// F30: what is not what its hash says is served to nobody, and nobody else waits for it.
+// F30: content that is not what its hash says is not served, and no other zone waits for it.
 func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	f := feeding(t, lying(t, 2))
 	waited(t, f)
@@ -204,8 +204,8 @@ func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	}
 }
 
-// A zone that was proven before stays as it was proven, whatever the journal adds to what is not known; whoever wants a
-// later serial is told. When it is mended it goes on.
+// A zone that was proven before stays as it was proven, whatever the journal adds to what is not known. When it is
+// mended it goes on.
 func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 	mended := make(chan struct{})
 	mend := sync.OnceFunc(func() { close(mended) })
