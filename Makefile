@@ -77,6 +77,7 @@ judges: peers ## the long form of S5.7: the table of types that BIND, Knot, NSD 
 
 .PHONY: attacks
 attacks: peers ## what a tenant may try, by number, and every test that shows a refusal, wherever it is
+	hack/build-tool.sh helm && \
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) test -vet=off -count=1 -timeout 40m -v ./test/security -everywhere
 

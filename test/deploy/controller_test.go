@@ -4,7 +4,6 @@
 package deploy
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,41 +18,6 @@ import (
 func withController(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
-}
-
-// M1, attacks 55 and 77: the controller writes how far zones are delivered and holds what is; it may read no Secret,
-// and the server beside it may do no more than without it.
-func TestController_isGrantedWhatItWrites(t *testing.T) {
-	var got, others []string
-	for _, line := range strings.Split(strings.TrimSpace(grants(t, withController(t))), "\n") {
-		if what, ok := strings.CutPrefix(line, "ServiceAccount kubizone-system/kubizone-controller: "); ok {
-			got = append(got, what)
-		} else {
-			others = append(others, line)
-		}
-	}
-	want := []string{
-		`ClusterRole kubizone-controller: create,patch events in "events.k8s.io"`,
-		`ClusterRole kubizone-controller: get zones/entries,zones/changes in "kubi.zone"`,
-		`ClusterRole kubizone-controller: get,list,watch,create,patch,delete deliveries in "kubi.zone"`,
-		`ClusterRole kubizone-controller: list,watch namespaces in ""`,
-		`ClusterRole kubizone-controller: list,watch records in "kubi.zone"`,
-		`ClusterRole kubizone-controller: get,list,watch zones in "kubi.zone"`,
-		`ClusterRole kubizone-controller: list,watch dnsclasses in "kubi.zone"`,
-		`ClusterRole kubizone-controller: patch zones/finalizers,dnsclasses/finalizers in "kubi.zone"`,
-		`ClusterRole kubizone-controller: patch zones/status,records/status,dnsclasses/status in "kubi.zone"`,
-		`ClusterRole kubizone-controller: update deliveries/status in "kubi.zone"`,
-		`Role kubizone-system/kubizone-controller: create leases in "coordination.k8s.io"`,
-		`Role kubizone-system/kubizone-controller: get,update leases in "coordination.k8s.io" named kubizone-controller`,
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("granted:\n%s", strings.Join(got, "\n"))
-	}
-	if without := grants(t, render(t, manifests+"/embedded")); strings.Join(others, "\n")+"\n" != without {
-		t.Errorf("the component grants others:\n%s", strings.Join(others, "\n"))
-	}
 }
 
 // M3, and every port that a probe names is one that the flags open.

@@ -4,7 +4,6 @@
 package deploy
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,30 +20,6 @@ import (
 func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
-}
-
-// M1: the primary reads zones, what they contain and which class has which, no Secret, and the server beside it may
-// do no more than without it.
-func TestPrimary_isGrantedToReadZonesAlone(t *testing.T) {
-	var got, others []string
-	for _, line := range strings.Split(strings.TrimSpace(grants(t, withPrimary(t))), "\n") {
-		if strings.Contains(line, "kubizone-primary") {
-			got = append(got, line)
-		} else {
-			others = append(others, line)
-		}
-	}
-	want := []string{
-		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: get zones/entries,zones/changes in "kubi.zone"`,
-		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: get,list,watch dnsclasses in "kubi.zone"`,
-		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: list,watch zones,deliveries in "kubi.zone"`,
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("granted:\n%s", strings.Join(got, "\n"))
-	}
-	if without := grants(t, render(t, manifests+"/embedded")); strings.Join(others, "\n")+"\n" != without {
-		t.Errorf("the component grants others:\n%s", strings.Join(others, "\n"))
-	}
 }
 
 // M3, and every port that a probe, the Service or the policy names is one that the flags open.
