@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/load"
@@ -285,11 +284,9 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 		Param("since", settled.String()).Param("until", zone.Serial.String()).Do(ctx).Into(&answer); err != nil {
 		return nil, fmt.Errorf("zone %s is not settled, and what is delivered of it is not known: changes since serial %s: %w", r.id, settled, err)
 	}
-	changes := make([]dns.Change, len(answer.Changes))
-	for i, change := range answer.Changes {
-		if changes[i], err = class.ChangeOf(change); err != nil {
-			return nil, fmt.Errorf("changes of zone %s: %w", r.id, err)
-		}
+	changes, err := class.ReadChanges(answer.Changes)
+	if err != nil {
+		return nil, fmt.Errorf("changes of zone %s: %w", r.id, err)
 	}
 	d := &delivered{Zone: zone.Undo(settled, changes), newest: zone.Serial}
 	if condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionSettled); condition != nil {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -35,7 +34,7 @@ func (h history) readChanges(ctx context.Context, uid string, since, until seria
 		return nil, errNoZone
 	}
 	var answer v1alpha1.ZoneChanges
-	err := h.request(zone, since).Param("until", strconv.FormatUint(uint64(until), 10)).Do(ctx).Into(&answer)
+	err := h.request(zone, since).Param("until", until.String()).Do(ctx).Into(&answer)
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		return nil, fmt.Errorf("%w: %w", zoneview.ErrTrimmed, err)
@@ -44,28 +43,26 @@ func (h history) readChanges(ctx context.Context, uid string, since, until seria
 	case answer.Metadata.UID != uid:
 		return nil, errNoZone
 	}
-	changes := make([]dns.Change, len(answer.Changes))
-	for i, change := range answer.Changes {
-		if changes[i], err = ChangeOf(change); err != nil {
-			return nil, err
-		}
-	}
-	return changes, nil
+	return ReadChanges(answer.Changes)
 }
 
 func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request {
 	return h.client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes").
-		Param("since", strconv.FormatUint(uint64(since), 10))
+		Param("since", since.String())
 }
 
-// ChangeOf reads one change of an answer.
-func ChangeOf(listed v1alpha1.ZoneChange) (change dns.Change, err error) {
-	change.From, change.To = serial.Serial(listed.From), serial.Serial(listed.To)
-	if change.Removed, err = entriesOf(listed.Removed); err != nil {
-		return change, err
+// ReadChanges reads the changes of an answer.
+func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
+	changes := make([]dns.Change, len(listed))
+	for i, of := range listed {
+		removed, errRemoved := readEntries(of.Removed)
+		added, errAdded := readEntries(of.Added)
+		if err := errors.Join(errRemoved, errAdded); err != nil {
+			return nil, err
+		}
+		changes[i] = dns.Change{From: serial.Serial(of.From), To: serial.Serial(of.To), Removed: removed, Added: added}
 	}
-	change.Added, err = entriesOf(listed.Added)
-	return change, err
+	return changes, nil
 }
 
 // readLeft asks what a zone that ended had since a serial.
@@ -99,7 +96,7 @@ func leftOf(answer *v1alpha1.ZoneChanges, uid string) (name.Name, []delivery.RRs
 	if err != nil {
 		return name.Name{}, nil, err
 	}
-	entries, err := entriesOf(answer.Changes[0].Removed)
+	entries, err := readEntries(answer.Changes[0].Removed)
 	if err != nil {
 		return name.Name{}, nil, err
 	}
@@ -113,18 +110,14 @@ func leftOf(answer *v1alpha1.ZoneChanges, uid string) (name.Name, []delivery.RRs
 	return fqdn, keys, nil
 }
 
-func entriesOf(listed []v1alpha1.Entry) ([]dns.Entry, error) {
+func readEntries(listed []v1alpha1.Entry) ([]dns.Entry, error) {
 	entries := make([]dns.Entry, len(listed))
 	for i, one := range listed {
-		owner, err := name.Parse(one.FQDN)
+		key, err := delivery.ParseRRsetKey(one.FQDN + " " + one.Type)
 		if err != nil {
 			return nil, err
 		}
-		t, err := rdata.ParseType(one.Type)
-		if err != nil {
-			return nil, err
-		}
-		entries[i] = dns.Entry{Name: owner, Type: t, TTL: uint32(one.TTL), Data: one.RData}
+		entries[i] = dns.Entry{Name: key.Name, Type: key.Type, TTL: uint32(one.TTL), Data: one.RData}
 	}
 	return entries, nil
 }

@@ -10,8 +10,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -182,7 +180,7 @@ func judgeRecord(record *v1alpha1.Record, s *standing) (judgement, string, bool)
 		return pending, "", true
 	}
 	if len(s.owed) > 0 {
-		if key, err := rrsetOf(record); err == nil {
+		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
 			failure, owed := s.owed[key]
 			if failure != nil {
 				return judgement{metav1.ConditionFalse, string(failure.Reason), cutMessage(failure.Message)}, cutMessage(failure.Error()), true
@@ -196,13 +194,4 @@ func judgeRecord(record *v1alpha1.Record, s *standing) (judgement, string, bool)
 		return judgement{}, "", false
 	}
 	return s.confirmed, "", true
-}
-
-func rrsetOf(record *v1alpha1.Record) (delivery.RRsetKey, error) {
-	owner, err := name.Parse(record.Status.FQDN)
-	if err != nil {
-		return delivery.RRsetKey{}, err
-	}
-	t, err := rdata.ParseType(record.Spec.Type)
-	return delivery.RRsetKey{Name: owner, Type: t}, err
 }
