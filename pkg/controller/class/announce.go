@@ -24,7 +24,7 @@ const actionDeliver = "Deliver"
 // (S8.2).
 const reasonRemains = "HistoryForgotten"
 
-// announcer tells people by Events what they should see beside status.
+// announcer makes Events of what people should see beside status.
 type announcer struct{ events.EventRecorder }
 
 func (a announcer) warnZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
@@ -86,7 +86,7 @@ func logSayings(zone *v1alpha1.Zone, class string, said []delivery.Failure) {
 	}
 }
 
-// logged is where Events go without an API for them.
+// logged writes Events into the log, for a server without an API for them.
 type logged struct{}
 
 func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {

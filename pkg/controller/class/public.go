@@ -27,8 +27,8 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// publicFault is what a Zone, a Record or an Event, which tenants read, says of a failure of a class: what is about its
-// own data in full, of the class what to do.
+// publicFault is what a Zone, a Record or an Event says of a failure of a class. Tenants read these, so it has a
+// message about the tenant's own data in full, and of a failure of the class itself its kind and the next step.
 func publicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + publicMessage(class, reason, message)
 }
@@ -42,11 +42,11 @@ func publicMessage(class string, reason delivery.Reason, message string) string 
 	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, whereCause, class)
 }
 
-// whereCause is between the kind of a fault and where the provider's words are.
+// whereCause stands between the kind of a fault and the places where the provider's words are.
 const whereCause = "; a cluster admin finds the cause in "
 
-// kindOfFault is what a Record is told of a failure that is not of its own RRset: the class and the kind of fault,
-// and nothing of what another's data or the provider had to do with it.
+// kindOfFault is what a Record says of a failure that is not of its own RRset: the class and the kind of fault, and
+// nothing about the data of other Records or about the provider.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -60,9 +60,9 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return publicFault(class, reason, "")
 }
 
-// fingerprint stands for where a class delivers, in a Delivery, which tenants read: equal where that is the same, and
-// without the address. That of a fingerprint is itself, so that a Delivery of an older version, which has the
-// address, stays confirmed.
+// fingerprint stands for the target of a class in a Delivery, which tenants read: two are equal where the targets
+// are, and none has the address in it. The fingerprint of a fingerprint is itself, so that a Delivery of an older
+// version, which has the address, stays confirmed.
 func fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {

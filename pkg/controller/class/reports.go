@@ -62,7 +62,7 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	return newSayings(event.Failed, before.refused)
 }
 
-// newSayings are the failures of which the provider says something that it did not say of them before.
+// newSayings are the failures for which the provider has other words than before.
 func newSayings(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) []delivery.Failure {
 	var fresh []delivery.Failure
 	for _, failure := range failed {

@@ -21,7 +21,7 @@ type standing struct {
 	// silent is set no Record is told anything.
 	fault  judgement
 	silent bool
-	// confirmed is what a Record is told that every class has.
+	// confirmed is what a Record says that every class has.
 	confirmed judgement
 	// owed are RRsets that a class does not have as they were when it confirmed its serial; nil errors where it is
 	// not known why.

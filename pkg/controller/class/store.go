@@ -39,8 +39,8 @@ type store struct {
 	seen    map[delivery.Key]seen
 }
 
-// logFailure logs what the Delivery does not say: the provider's words, when they are others than before. An attempt
-// under way has no error yet, so the words are forgotten when the zone is delivered.
+// logFailure logs the provider's words, which the Delivery does not have, when they differ from those before. An
+// attempt under way has no error yet, so the words are forgotten when the zone is delivered.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -94,7 +94,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return stateOf(one)
 }
 
-// Save writes a state. What is not begun holds nothing: its Delivery has no finalizer and may go with its zone.
+// Save writes a state. The Delivery of a zone of which nothing is begun has no finalizer, and may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -179,8 +179,8 @@ func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error 
 // addFinalizers puts the finalizers on Zone and class.
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
 	options := metav1.PatchOptions{FieldManager: FieldManager}
-	// The informer may say that a finalizer is there which was taken away a moment ago: it is put there each time,
-	// which writes nothing where it is.
+	// The informer may still have a finalizer that was taken away a moment ago, so it is put there each time. The
+	// server writes nothing where it is there.
 	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options, finalizers); err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
@@ -236,8 +236,8 @@ const finalizers = "finalizers"
 // patchType merges conditions by their type and finalizers by their value, so that no two writers undo each other.
 const patchType = types.StrategicMergePatchType
 
-// finalizerPatch adds or removes ours and leaves those of others alone. A uid or version makes it a 409 where the
-// object is not that one any more.
+// finalizerPatch adds or removes our finalizer and leaves those of others alone. With a uid or version the server
+// answers 409 where the object is another one by now.
 func finalizerPatch(add bool, uid, version string) []byte {
 	metadata := map[string]any{}
 	if add {
