@@ -209,7 +209,7 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 // page.
 func TestDocuments_pointAtWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
-	ticked := regexp.MustCompile("`((?:pkg|cmd|test|hack|docs|artifacts|webhook-server)/[^`\\s*<>{}…]*)`")
+	ticked := regexp.MustCompile("`((?:pkg|cmd|test|hack|docs|artifacts|charts|webhook-server)/[^`\\s*<>{}…]*)`")
 	exists := func(p string) bool {
 		_, err := os.Stat(filepath.Join(root, p))
 		return err == nil
