@@ -67,7 +67,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return genericapiserver.DefaultBuildHandlerChain(refuseWrongTypes(handler), c)
 	}
 	config.RequestTimeout = requestTimeout
-	// Both may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.
+	// Each may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil

@@ -106,6 +106,9 @@ func explainUsageErrors(root *cobra.Command) {
 	})
 	for _, command := range root.Commands() {
 		judge := command.Args
+		if judge == nil {
+			judge = cobra.NoArgs
+		}
 		command.Args = func(command *cobra.Command, arguments []string) error {
 			switch err := judge(command, arguments); {
 			case err == nil:

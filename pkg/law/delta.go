@@ -63,7 +63,8 @@ func (d *recordDecision) changeZone(plan *Plan, z *Zone, holding *Holding, p *pl
 		x.owners = append(x.owners, ownerChange{at: x.gone.Owner})
 	}
 	if p != nil {
-		x.come = &Contribution{Owner: p.owner, Type: d.ask.After.Type, TTL: d.ask.After.TTL, Values: d.ask.After.Values}
+		come := d.ask.After.ContributionAt(p.owner)
+		x.come = &come
 		if x.gone == nil || x.gone.Owner != x.come.Owner {
 			x.owners = append(x.owners, ownerChange{at: x.come.Owner})
 		}

@@ -30,6 +30,11 @@ type Contribution struct {
 	Values []rdata.Value
 }
 
+// ContributionAt is what the record puts into its zone at a name.
+func (r *Record) ContributionAt(owner name.Rel) Contribution {
+	return Contribution{Owner: owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
+}
+
 func sameTTL(l, r *uint32) bool {
 	return l == r || l != nil && r != nil && *l == *r
 }

@@ -73,6 +73,9 @@ func changedRules(before, after *Zone) (namespaces []string, changed bool) {
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
 		return nil, true // anything but the rules concerns every namespace
 	}
+	if reflect.DeepEqual(before.Rules, after.Rules) {
+		return nil, false
+	}
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].text()]--
@@ -96,8 +99,14 @@ func changedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// text is the same for rules that say the same.
-func (r *Rule) text() string { return fmt.Sprint(*r) }
+// text is the same for rules that say the same: it is what is stored of one, which has all of it (S4.8).
+func (r *Rule) text() string {
+	text, err := r.MarshalJSON()
+	if err != nil {
+		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // its fields are text and lists of text
+	}
+	return string(text)
+}
 
 func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	if len(r.Types) > 0 {

@@ -40,10 +40,13 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		"Rule.Records":        func(s *law.ZoneSettings) { r := one(s); r.Records = r.Records[1:] },
 		"Rule.Zones":          func(s *law.ZoneSettings) { one(s).Zones = nil },
 		"Rule.Namespaces":     func(s *law.ZoneSettings) { one(s).Namespaces = []string{"another"} },
-		"RecordRule.Pattern":  func(s *law.ZoneSettings) { one(s).Records[0].Pattern = parsePattern(t, "www") },
-		"RecordRule.Text":     func(s *law.ZoneSettings) { one(s).Records[0].Text = "www" },
-		"RecordRule.Types":    func(s *law.ZoneSettings) { one(s).Records[0].Types = []rdata.Type{rdata.TXT} },
-		"RecordRule.Shared":   func(s *law.ZoneSettings) { one(s).Records[0].Shared = true },
+		"RecordRule.Pattern": func(s *law.ZoneSettings) { // never without its text, which is what is stored
+			r := &one(s).Records[0]
+			r.Pattern, r.Text = parsePattern(t, "www"), "www"
+		},
+		"RecordRule.Text":   func(s *law.ZoneSettings) { one(s).Records[0].Text = "www" },
+		"RecordRule.Types":  func(s *law.ZoneSettings) { one(s).Records[0].Types = []rdata.Type{rdata.TXT} },
+		"RecordRule.Shared": func(s *law.ZoneSettings) { one(s).Records[0].Shared = true },
 
 		"MinimumSerial":    func(s *law.ZoneSettings) { s.MinimumSerial = &percent },
 		"Terminating":      func(s *law.ZoneSettings) { s.Terminating = true },

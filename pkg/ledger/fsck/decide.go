@@ -83,7 +83,7 @@ var orderly = []string{law.ReasonNameHeld, law.ReasonLimitExceeded}
 
 func (c *check) checkAdopted(r *record) {
 	ask := c.recordAsk(r)
-	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, Contribution: r.contribution()}
+	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, Contribution: r.ContributionAt(r.owner)}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	p := placement(out)
 	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {

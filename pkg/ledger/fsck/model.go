@@ -118,10 +118,6 @@ type record struct {
 	member *law.Member // as stored
 }
 
-func (r *record) contribution() law.Contribution {
-	return law.Contribution{Owner: r.owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
-}
-
 // addRecord counts a record in its zone, by a plain fold over its values.
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)

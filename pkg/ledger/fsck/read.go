@@ -395,7 +395,7 @@ func (c *check) placeRecord(r *record) {
 	}
 	r.zone = z
 	z.addRecord(r)
-	c.outdated.AddRecord(law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, &law.Adopted{Zone: z.Ref, Contribution: r.contribution()})
+	c.outdated.AddRecord(law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, &law.Adopted{Zone: z.Ref, Contribution: r.ContributionAt(r.owner)})
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a rename's cascade has yet to say so
 		c.reportDifference(c.isCovered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)

@@ -172,7 +172,7 @@ func (c *check) checkHolding(z *zone) {
 	var named law.Holding
 	for _, r := range z.recordsAt(name.Apex) {
 		if r.Namespace == z.Namespace {
-			of := r.contribution()
+			of := r.ContributionAt(r.owner)
 			named.CountHosts(&of, 1)
 		}
 	}

@@ -258,12 +258,13 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
 	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)}, FQDN: fqdn}
-	a.Type, a.TTL, a.Values = r.Type, r.TTL, r.Values
+	var owner name.Rel
 	if !r.Absolute() {
-		if a.Owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
+		if owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
 			return nil, nil, fmt.Errorf("record %s/%s: spec.domainName: %w", o.Namespace, o.Name, err)
 		}
 	}
+	a.Contribution = r.ContributionAt(owner)
 	return a, nil, nil
 }
 
