@@ -155,7 +155,7 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 		s.worker.SetZone(delivery.Zone{UID: leaves.zone.UID, Classes: []string{"main"}, Withdraw: true})
 		after(time.Minute)
 		stays.expect(s.server)
-		s.want("who stays", stays.zone.UID, delivery.ReasonDelivered)
+		s.want("the one that stays", stays.zone.UID, delivery.ReasonDelivered)
 		if state := s.store.state(leaves.zone.UID, "main"); state.Version != "" {
 			t.Errorf("it does not go: %+v", state)
 		}
@@ -224,7 +224,7 @@ func TestLoop_aNameGivenUpIsNotKept_H7(t *testing.T) {
 				if got := stands(s.server, org); !maps.Equal(got, want) {
 					t.Errorf("%v, want %v", got, want)
 				}
-				s.want("who has the name now", "other", delivery.ReasonDelivered)
+				s.want("the one that has the name now", "other", delivery.ReasonDelivered)
 
 				s.fault(nil)
 				s.worker.SetZone(delivery.Zone{UID: "z", Classes: test.zone.Classes, Withdraw: test.zone.Withdraw})
@@ -295,11 +295,11 @@ func TestLoop_whoWaitsMakesRoomAtOnce_H7(t *testing.T) {
 		after(time.Minute)
 		s.zone.rename(net)
 		after(5 * time.Hour)
-		s.want("who waits", "z", delivery.ReasonConflict)
+		s.want("the one that waits", "z", delivery.ReasonConflict)
 		other := s.another("other", org)
 		after(time.Second)
 		other.expect(s.server)
-		s.want("who has its former name", "other", delivery.ReasonDelivered)
+		s.want("the one that has its former name", "other", delivery.ReasonDelivered)
 	})
 }
 
@@ -374,10 +374,10 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 		})
 		other := s.another("other", org)
 		after(time.Second)
-		s.want("who comes before it is known", "other", delivery.ReasonConflict)
+		s.want("the one that comes before it is known", "other", delivery.ReasonConflict)
 		after(time.Minute)
 		other.expect(s.server)
-		s.want("who comes after", "other", delivery.ReasonDelivered)
+		s.want("the one that comes after", "other", delivery.ReasonDelivered)
 	})
 }
 
