@@ -103,7 +103,8 @@ func (r *reading) zoneOf(h *Holding) (*Zone, bool) {
 	return z, ok
 }
 
-// standingAt returns the zone of a place and its holding, nil where that zone is gone or pending. false: facts are needed.
+// standingAt returns the zone of a place and its holding, nil where that zone is gone or pending. false: facts are
+// needed.
 func (r *reading) standingAt(p Place) (*Zone, *Holding, bool) {
 	z, ok := get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if !ok || z == nil || z.UID != p.UID || z.Pending {

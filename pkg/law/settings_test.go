@@ -25,7 +25,8 @@ func parsePattern(t *testing.T, text string) pattern.Pattern {
 }
 
 // A change of the zone's rules has what stands decided anew, and a change of another setting does not (S2.5). So a new
-// setting that a decision about a record or a zone reads is one of ZoneRules: otherwise records that it forbids stand on.
+// setting that a decision about a record or a zone reads is one of ZoneRules: otherwise records that it forbids stand
+// on.
 func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 	t.Parallel()
 	percent := uint32(7)

@@ -29,9 +29,9 @@ func served(name, domain string, hosts, addresses int, below string) *v1alpha1.Z
 	return z
 }
 
-// A tenant with a zone in a chain chooses its labels and its name servers. None of them makes the rename of what it follows stop
-// halfway, for the chain's owner cannot undo it (S6.8): names of two paths, each of many labels, and servers at many
-// names.
+// A tenant with a zone in a chain chooses its labels and its name servers. None of them makes the rename of what it
+// follows stop halfway, for the chain's owner cannot undo it (S6.8): names of two paths, each of many labels, and
+// servers at many names.
 func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

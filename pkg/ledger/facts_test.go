@@ -105,8 +105,8 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	st.Settle()
 }
 
-// A client that creates what is there already, each time at another name, fills no memory with names: its record explains why
-// he lost.
+// A client that creates what is there already, each time at another name, fills no memory with names: its record
+// explains why he lost.
 func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -40,8 +40,8 @@ func list(t *testing.T, s *store.Server) *listing {
 	return l
 }
 
-// F30: objects that cannot be read do not stop the others. A Zone is named; a Record is left out, and what is left does not
-// make its zone's content state.
+// F30: objects that cannot be read do not stop the others. A Zone is named; a Record is left out, and what is left
+// does not make its zone's content state.
 func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -92,7 +92,8 @@ func TestRace_recordsMoveAroundTwoZones_S2_6(t *testing.T) {
 	for _, z := range zones {
 		store.Must(servers[0].CreateZone(store.Zone("infra", z, "example."+z+".", store.Allow("", "*"))))
 	}
-	// A name is free when no namespace has a record or a place there: the first that comes has it, and keeps it on the way.
+	// A name is free when no namespace has a record or a place there: the first that comes has it, and keeps it on
+	// the way.
 	n, moves := 6, scale(60, 12)
 	at := func(i int, z string) string { return fmt.Sprintf("r%d.example.%s.", i, z) }
 	for i := range n {

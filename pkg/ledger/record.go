@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,107 +20,51 @@ import (
 // Records decorates the raw storage of Records: every write of one goes through
 // the law and takes its zone along. raw must be built with a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
-	return &records{Interface: raw, l: l}
+	return &records{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw, newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
+		return &recordWrite{w, l}
+	}}}
 }
 
 type records struct {
-	storage.Interface
+	objectStorage[v1alpha1.Record, *v1alpha1.Record]
+}
+
+// recordWrite is the committer of one Record write.
+type recordWrite struct {
+	*objectWrite[v1alpha1.Record, *v1alpha1.Record]
 	l *Ledger
 }
 
-// recordWrite is the committer of one Record write; the storage calls fill it in
-// as they learn what is written. after is the caller's: it is read, and copied
-// where it is placed.
-type recordWrite struct {
-	l             *Ledger
-	before, after *v1alpha1.Record
-	committed     *v1alpha1.Record
-	// reached says that the store wrote what the last update gave it; else that changed nothing.
-	reached bool
-}
-
-func (s *records) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if ttl != 0 {
-		return errLease
-	}
-	w := &recordWrite{l: s.l, after: obj.(*v1alpha1.Record)}
-	// Without out: what the store encoded is not what was committed, so it need not decode it.
-	if err := s.Interface.Create(withCommitter(ctx, w), key, obj, nil, 0); err != nil {
-		return err
-	}
-	w.copyTo(out)
-	return nil
-}
-
-func (s *records) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
-	w := &recordWrite{l: s.l}
-	v := func(ctx context.Context, obj runtime.Object) error {
-		if err := validate(ctx, obj); err != nil {
-			return err
-		}
-		w.before, _ = obj.(*v1alpha1.Record)
-		return nil
-	}
-	return s.Interface.Delete(withCommitter(ctx, w), key, out, preconditions, v, cached, opts)
-}
-
+// GuaranteedUpdate also takes part in a change set with an update that changes nothing.
 func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
-	w := &recordWrite{l: s.l}
-	try := func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		w.before, w.reached = nil, false
-		if meta.ResourceVersion != 0 {
-			w.before = in.(*v1alpha1.Record).DeepCopy() // tryUpdate may change in
-		}
-		out, ttl, err := tryUpdate(in, meta)
-		if err != nil {
-			return out, ttl, err
-		}
-		if ttl != nil && *ttl != 0 {
-			return nil, nil, errLease
-		}
-		w.after = out.(*v1alpha1.Record)
-		return out, ttl, nil
+	set, index := setOf(ctx)
+	if set == nil {
+		return s.objectStorage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cached)
 	}
+	_, c := s.begin()
+	w := c.(*recordWrite)
 	for {
-		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
+		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate), cached); err != nil {
 			return err
 		}
-		set, index := setOf(ctx)
-		if set == nil || w.reached {
+		if w.reached {
 			w.copyTo(destination)
 			return nil
 		}
 		// It changes nothing, and that is to hold when the others of the set are committed.
-		if out, err := w.compareOnly(ctx, set, index, s.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
+		if out, err := w.compareOnly(ctx, set, index, w.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
 			return err
 		}
 		cached = nil
 	}
 }
 
-// copyTo gives the caller the object as committed, which is not what it encoded.
-func (w *recordWrite) copyTo(out runtime.Object) {
-	if w.committed != nil && out != nil {
-		*out.(*v1alpha1.Record) = *w.committed
-	}
-}
-
 func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
-		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
+	ctx, err := w.startCommit(ctx, l, key, expected, put, "data in the zone")
+	if err != nil {
+		return commit.Outcome{}, err
 	}
-	w.committed = nil
-	if put == nil {
-		w.after = nil
-		if w.before == nil {
-			return commit.Outcome{}, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its data in the zone: restore it from a backup, then run kubizone fsck", key)
-		}
-	}
-	if put != nil && expected != 0 && w.before == nil {
-		return commit.Outcome{}, fmt.Errorf("update of %s without its present state", key)
-	}
-	w.reached = true
 	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, expected, put)
 	}
@@ -137,7 +80,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		}
 		out, err := l.com.Plain(ctx, key, expected, data)
 		if err == nil && out.OK {
-			w.commitAs(o, out.Rev)
+			w.commitAs(o, out)
 		}
 		return out, err
 	}
@@ -175,14 +118,9 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	}
 	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
-		w.commitAs(placed, out.Rev)
+		w.commitAs(placed, out)
 	}
 	return out, nil
-}
-
-func (w *recordWrite) commitAs(o *v1alpha1.Record, rev int64) {
-	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(rev))
-	w.committed = o
 }
 
 // recordAsk makes the request to the law of a client's write. hint is the zone

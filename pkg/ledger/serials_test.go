@@ -131,7 +131,8 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 	}
 }
 
-// One namespace's names do not fill the memory of all: those that have the least left go, and none of another namespace.
+// One namespace's names do not fill the memory of all: those that have the least left go, and none of another
+// namespace.
 func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -324,7 +324,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	}
 	a := s.awaitOthers(x)
 	if a.Err == nil && a.Out.OK && a.Placed != nil {
-		w.commitAs(a.Placed, a.Out.Rev)
+		w.commitAs(a.Placed, a.Out)
 	}
 	return a.Out, a.Err
 }

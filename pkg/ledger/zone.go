@@ -5,11 +5,9 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -20,7 +18,11 @@ import (
 
 // Zones decorates the raw storage of Zones. raw must be built with a client from StorageClient.
 func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
-	return &zones{Interface: raw, l: l}
+	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: raw, newCommitter: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) optimistic {
+		z := &zoneWrite{objectWrite: w, l: l}
+		w.copies, w.release = true, z.releaseLocks
+		return z
+	}}
 }
 
 type establishKey struct{}
@@ -36,79 +38,16 @@ func mayEstablish(ctx context.Context) bool {
 	return allowed
 }
 
-type zones struct {
-	storage.Interface
-	l *Ledger
-}
-
 // zoneWrite is the committer of one Zone write.
 type zoneWrite struct {
-	l             *Ledger
-	before, after *v1alpha1.Zone
-	committed     *v1alpha1.Zone
+	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
+	l *Ledger
 	// tx keeps the zone's queue after a lost race until the storage call returns:
 	// otherwise a PATCH under many record writers would lose for ever.
 	tx *commit.Write
 }
 
-func (s *zones) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if ttl != 0 {
-		return errLease
-	}
-	w := &zoneWrite{l: s.l, after: obj.(*v1alpha1.Zone).DeepCopy()}
-	defer w.release()
-	if err := s.Interface.Create(withCommitter(ctx, w), key, obj, out, 0); err != nil {
-		return err
-	}
-	w.copyTo(out)
-	return nil
-}
-
-func (s *zones) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
-	w := &zoneWrite{l: s.l}
-	defer w.release()
-	v := func(ctx context.Context, obj runtime.Object) error {
-		if err := validate(ctx, obj); err != nil {
-			return err
-		}
-		w.before, _ = obj.(*v1alpha1.Zone)
-		return nil
-	}
-	return s.Interface.Delete(withCommitter(ctx, w), key, out, preconditions, v, cached, opts)
-}
-
-func (s *zones) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
-	w := &zoneWrite{l: s.l}
-	defer w.release()
-	try := func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		w.before = nil
-		if meta.ResourceVersion != 0 {
-			w.before = in.(*v1alpha1.Zone).DeepCopy() // tryUpdate may change in
-		}
-		out, ttl, err := tryUpdate(in, meta)
-		if err != nil {
-			return out, ttl, err
-		}
-		if ttl != nil && *ttl != 0 {
-			return nil, nil, errLease
-		}
-		w.after = out.(*v1alpha1.Zone).DeepCopy()
-		return out, ttl, nil
-	}
-	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
-		return err
-	}
-	w.copyTo(destination)
-	return nil
-}
-
-func (w *zoneWrite) copyTo(out runtime.Object) {
-	if w.committed != nil && out != nil {
-		*out.(*v1alpha1.Zone) = *w.committed
-	}
-}
-
-func (w *zoneWrite) release() {
+func (w *zoneWrite) releaseLocks() {
 	if w.tx != nil {
 		w.l.com.Release(w.tx.Locks...)
 		w.tx.Locks = nil
@@ -123,18 +62,9 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 
 func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
-		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
-	}
-	w.committed = nil
-	if put == nil {
-		w.after = nil
-		if w.before == nil {
-			return commit.Outcome{}, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its names taken: restore it from a backup, then run kubizone fsck", key)
-		}
-	}
-	if put != nil && expected != 0 && w.before == nil {
-		return commit.Outcome{}, fmt.Errorf("update of %s without its present state", key)
+	ctx, err := w.startCommit(ctx, l, key, expected, put, "names taken")
+	if err != nil {
+		return commit.Outcome{}, err
 	}
 	ask, err := l.box.ZoneAsk(ctx, mayEstablish(ctx), w.before, w.after)
 	if err != nil {
@@ -172,10 +102,10 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if err != nil || !out.OK {
 		return out, err
 	}
-	w.release()
+	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings)
 	if placed != nil {
-		w.commitAs(placed.DeepCopy(), out.Rev) // the head keeps placed, and the caller may change what it gets
+		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets
 	}
 	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	return out, nil
@@ -203,9 +133,4 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 		l.mem.Rewritten(key, expected, object, out.Rev)
 	}
 	return out, err
-}
-
-func (w *zoneWrite) commitAs(o *v1alpha1.Zone, rev int64) {
-	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(rev))
-	w.committed = o
 }

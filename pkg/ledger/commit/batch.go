@@ -27,8 +27,8 @@ import (
 // each on what those before it leave:
 //
 //	If    every fact that a decision used is as it was, and each object is at its expected revision
-//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write, under which
-//	      keys objects wait, the outbox items, the pending cuts
+//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write,
+//	      the keys under which objects wait, the outbox items, the pending cuts
 //
 // When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose
 // object has changed is answered. When etcd takes no request so large, the next batch is smaller, and a write alone

@@ -257,8 +257,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares maps versions to revisions. A key has one version in a revision, so equal revisions are equal versions; an
-// order holds only where the version is the end of its revision.
+// mapCompares maps versions to revisions. A key has one version in a revision, so equal revisions are equal versions;
+// an order holds only where the version is the end of its revision.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

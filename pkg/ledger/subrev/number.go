@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites gives the writes of one branch of a transaction their sub-revisions, from the last to the first, and stores
-// them in the values of puts. It is the same count that countEvents makes of the events; so what etcd may leave out
-// (a deletion of what is absent) or multiply (a range) must be the only write of its resource. present
+// numberWrites gives the writes of one branch of a transaction their sub-revisions, from the last to the first, and
+// stores them in the values of puts. It is the same count that countEvents makes of the events; so what etcd may
+// leave out (a deletion of what is absent) or multiply (a range) must be the only write of its resource. present
 // reports whether the transaction compares that a key is there.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))

@@ -39,7 +39,8 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 // isInside reports whether a version lies before the end of its revision.
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue returns a value as etcd has it: at the last sub-revision as it is, unless it would be taken for one with an octet.
+// encodeValue returns a value as etcd has it: at the last sub-revision as it is, unless it would be taken for one
+// with an octet.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value

@@ -1,0 +1,140 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+)
+
+// object is a kind that the ledger decides about.
+type object[T any] interface {
+	*T
+	runtime.Object
+	DeepCopy() *T
+}
+
+// objectStorage decorates the raw storage of one kind: the ledger carries out each write of an object.
+type objectStorage[T any, P object[T]] struct {
+	storage.Interface
+	// newCommitter makes the committer of a write, which the storage calls fill in.
+	newCommitter func(*objectWrite[T, P]) optimistic
+}
+
+// objectWrite is the write of one object, as the storage calls learn it. after is the caller's: it is read, and copied
+// where it is placed.
+type objectWrite[T any, P object[T]] struct {
+	before, after, committed P
+	// copies says that the committer keeps after, so it is copied.
+	copies bool
+	// reached says that the store wrote what the last update gave it; else that changed nothing.
+	reached bool
+	// release gives up what the write holds when the storage call returns.
+	release func()
+}
+
+func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], optimistic) {
+	w := &objectWrite[T, P]{release: func() {}}
+	return w, s.newCommitter(w)
+}
+
+func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	if ttl != 0 {
+		return errLease
+	}
+	w, c := s.begin()
+	defer w.release()
+	w.setAfter(obj)
+	// Without out: what the store encoded is not what was committed, so it need not decode it.
+	if err := s.Interface.Create(withCommitter(ctx, c), key, obj, nil, 0); err != nil {
+		return err
+	}
+	w.copyTo(out)
+	return nil
+}
+
+func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
+	w, c := s.begin()
+	defer w.release()
+	v := func(ctx context.Context, obj runtime.Object) error {
+		if err := validate(ctx, obj); err != nil {
+			return err
+		}
+		w.before, _ = obj.(P)
+		return nil
+	}
+	return s.Interface.Delete(withCommitter(ctx, c), key, out, preconditions, v, cached, opts)
+}
+
+func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
+	w, c := s.begin()
+	defer w.release()
+	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, c), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate), cached); err != nil {
+		return err
+	}
+	w.copyTo(destination)
+	return nil
+}
+
+// wrapUpdate notes what an update begins from and what it makes of that.
+func (w *objectWrite[T, P]) wrapUpdate(update storage.UpdateFunc) storage.UpdateFunc {
+	return func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		w.before, w.reached = nil, false
+		if meta.ResourceVersion != 0 {
+			w.before = in.(P).DeepCopy() // update may change in
+		}
+		out, ttl, err := update(in, meta)
+		if err != nil {
+			return out, ttl, err
+		}
+		if ttl != nil && *ttl != 0 {
+			return nil, nil, errLease
+		}
+		w.setAfter(out)
+		return out, ttl, nil
+	}
+}
+
+func (w *objectWrite[T, P]) setAfter(o runtime.Object) {
+	if w.after = o.(P); w.copies {
+		w.after = w.after.DeepCopy()
+	}
+}
+
+// copyTo gives the caller the object as committed, which is not what it encoded.
+func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
+	if w.committed != nil && out != nil {
+		*out.(P) = *w.committed
+	}
+}
+
+// startCommit begins to carry out the write of key, for which the namespace of the object pays. leaves is what a
+// deletion of an object that cannot be decoded would leave.
+func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (context.Context, error) {
+	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
+		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
+	}
+	w.committed, w.reached = nil, true
+	if put == nil {
+		w.after = nil
+	}
+	switch {
+	case w.before != nil || put != nil && expected == 0:
+		return ctx, nil
+	case put == nil:
+		return ctx, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its %s: restore it from a backup, then run kubizone fsck", key, leaves)
+	}
+	return ctx, fmt.Errorf("update of %s without its present state", key)
+}
+
+func (w *objectWrite[T, P]) commitAs(o P, out commit.Outcome) {
+	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(out.Rev))
+	w.committed = o
+}
