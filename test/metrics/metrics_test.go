@@ -31,7 +31,7 @@ var registering = []struct {
 	register  func(metrics.KubeRegistry)
 	processes []string
 }{
-	{func(r metrics.KubeRegistry) { apiserver.NewMetrics(r, nil, nil) }, []string{"apiserver", "up"}},
+	{func(r metrics.KubeRegistry) { apiserver.NewMetrics(r, nil, nil, nil) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { budget.NewMetrics(r, nil) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { maintenance.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { class.NewMetrics(r) }, []string{"controller", "up"}},
