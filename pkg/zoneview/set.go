@@ -66,9 +66,11 @@ type Set struct {
 	zones    map[string]*held
 	// sum is the octets of the steps of all zones. swept is the time of the step at which
 	// all zones were last looked through for steps that are too old.
-	sum     int
-	swept   int64
-	names   map[inView]string // settled names → uid
+	sum   int
+	swept int64
+	names map[inView]string // settled names → uid
+	// hidden are the other zones that are settled under a name, which have it when the one of names leaves it.
+	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
 }
@@ -110,6 +112,7 @@ func NewSet(config Config) *Set {
 		age:     config.Age,
 		zones:   map[string]*held{},
 		names:   map[inView]string{},
+		hidden:  map[inView][]string{},
 		waiting: map[string]*waiters{},
 		subs:    map[*subscriber]struct{}{},
 	}
@@ -384,7 +387,11 @@ func (v *Set) publishZone(zone Zone, next *held) {
 		if next.settled != nil {
 			// The last to settle under a name has it: of two zones that still
 			// do, one has given the name up in a step not settled yet.
-			v.names[inView{zone.View, next.settled.header.FQDN}] = zone.UID
+			at := inView{zone.View, next.settled.header.FQDN}
+			if before, ok := v.names[at]; ok {
+				v.hidden[at] = append(v.hidden[at], before)
+			}
+			v.names[at] = zone.UID
 		}
 	}
 	v.wakeWaiters(zone.UID)
@@ -395,8 +402,21 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	if settled == nil {
 		return
 	}
-	if at := (inView{settled.zone.View, settled.header.FQDN}); v.names[at] == uid {
+	at := inView{settled.zone.View, settled.header.FQDN}
+	hidden := v.hidden[at]
+	last := len(hidden) - 1
+	switch {
+	case v.names[at] != uid:
+		hidden = slices.DeleteFunc(hidden, func(other string) bool { return other == uid })
+	case last >= 0:
+		v.names[at], hidden = hidden[last], hidden[:last]
+	default:
 		delete(v.names, at)
+	}
+	if len(hidden) == 0 {
+		delete(v.hidden, at)
+	} else {
+		v.hidden[at] = hidden
 	}
 }
 

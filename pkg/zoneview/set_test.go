@@ -160,6 +160,38 @@ func TestSet_rename_S6_8(t *testing.T) {
 	}
 }
 
+// The zones of one name have it in turn: the last to settle, and when that one goes the one before.
+func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
+	steps := history(t, 2)
+	v := NewSet(Config{})
+	do := func(uid string, tx content.Transaction, want string) {
+		t.Helper()
+		if err := v.Apply(uid, tx, Zone{UID: uid, View: "inside", Namespace: "ns", Name: uid}); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if found, ok := v.Find("inside", fqdn); ok {
+			got = found.Zone().UID
+		}
+		if got != want {
+			t.Errorf("zone %q has the name, want %q", got, want)
+		}
+	}
+	made, more, gone := content.Transaction{Steps: steps[:1], Settled: true}, content.Transaction{Steps: steps[1:2], Settled: true}, content.Transaction{Gone: true}
+	do("a", made, "a")
+	do("b", made, "b")
+	do("c", made, "c")
+	do("b", gone, "c")
+	do("c", gone, "a")
+	do("b", made, "b")
+	do("a", more, "a")
+	do("a", gone, "b")
+	do("b", gone, "")
+	if len(v.names)+len(v.hidden) > 0 {
+		t.Errorf("%d names and %d hidden zones stay in an empty set", len(v.names), len(v.hidden))
+	}
+}
+
 func TestSet_changes(t *testing.T) {
 	steps := history(t, 20) // serials 1 to 20
 	v := NewSet(Config{Retain: 5})

@@ -331,6 +331,9 @@ func (f *Feed) Frozen() []cache.ObjectName {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	frozen := make([]cache.ObjectName, 0, f.frozen)
+	if f.frozen == 0 {
+		return frozen // asked every second
+	}
 	for _, z := range f.zones {
 		if z.frozen != nil {
 			frozen = append(frozen, cache.NewObjectName(z.identity.Namespace, z.identity.Name))

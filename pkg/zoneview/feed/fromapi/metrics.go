@@ -3,11 +3,19 @@
 
 package fromapi
 
-import "k8s.io/component-base/metrics"
+import (
+	"sync"
+
+	"k8s.io/component-base/metrics"
+
+	"kubi.zone/kubizone/pkg/zoneview/feed"
+)
 
 // Metrics are those of one Source; none has a label for a zone.
 type Metrics struct {
-	restarts    *metrics.CounterVec
+	restarts *metrics.CounterVec
+
+	mutex       sync.Mutex // held so that no older number is set after a newer one
 	frozenZones *metrics.Gauge
 }
 
@@ -23,4 +31,12 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	}
 	registry.MustRegister(m.restarts, m.frozenZones)
 	return m
+}
+
+// countFrozen sets how many zones are frozen now.
+func (m *Metrics) countFrozen(of *feed.Feed) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	frozen, _ := of.Counts()
+	m.frozenZones.Set(float64(frozen))
 }

@@ -153,8 +153,7 @@ func (s *Source) updateNext(ctx context.Context) bool {
 	key, failures := zone.String(), s.queue.NumRequeues(zone)+1
 	unprovable := failures >= quietFailures && (errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err))
 	s.Report(ctx, key, err, unprovable)
-	frozen, _ := s.Counts()
-	s.metrics.frozenZones.Set(float64(frozen))
+	s.metrics.countFrozen(s.Feed)
 	if err == nil {
 		s.queue.Forget(zone)
 		return true
