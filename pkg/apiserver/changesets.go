@@ -55,8 +55,8 @@ type quotaReturn struct {
 }
 
 // returnQuota returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that
-// were not created. Upstream's controller would, some minutes later. What is there stays counted, whatever that has
-// done meanwhile.
+// were not created. Upstream's controller would do so some minutes later. Records that exist stay counted, whatever
+// the controller has done meanwhile.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

@@ -50,7 +50,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		// What matters comes back as an error; the rest repeats it line by line while etcd is away.
+		// Errors are returned; the client's log would repeat them line by line while etcd is away.
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)},
 	}

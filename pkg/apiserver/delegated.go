@@ -63,9 +63,9 @@ const (
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated makes a server behind a kube-apiserver, as New makes a standalone one. What is wrong with the options
-// shows here: files that cannot be read, a kube-apiserver that does not answer, an authentication configuration that
-// would let in every client.
+// NewDelegated makes a server behind a kube-apiserver, as New makes a standalone one. Errors in the options are found
+// here: files that cannot be read, a kube-apiserver that does not answer, an authentication configuration that would
+// let in every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
 	config, err := genericConfig(registry)
@@ -148,7 +148,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
 	}
 	if err := applyDelegatedAuthentication(d.Authentication, client, config); err != nil {
-		// Where it could not read what it needs because it may not, all that it may not is said at once.
+		// If a missing permission is the reason, the error names all missing permissions at once.
 		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery

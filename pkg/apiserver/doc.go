@@ -8,18 +8,20 @@
 //
 //	A1. Every write of a Zone or Record goes through the ledger: the storage of both is decorated by it, and no
 //	    other path to their keys is served.
-//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1). What is not
-//	    proven by its hash is in no view: its zone is frozen, and no other one waits for it.
+//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1). Content
+//	    that its hash does not prove is in no view: the zone is frozen, and no other zone waits for it.
 //	A3. Standalone, a client with a certificate of group system:masters may do everything; any other client is
-//	    refused with the reason, but for the paths that say how the server is. There it also answers what clients ask
-//	    of the cluster around an API: discovery of the core group, SelfSubjectReview and SelfSubjectAccessReview.
+//	    refused with the reason, except on the paths of health and version. It also answers what clients ask of
+//	    the cluster around an API: discovery of the core group, SelfSubjectReview and SelfSubjectAccessReview.
 //	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
 //	    behind the ledger's back.
-//	A5. A stopping server first says that it is not ready, then answers what it has taken in, then lets go of etcd.
-//	A6. Behind a kube-apiserver, that server says which user makes a request and what the user may do. Headers that
-//	    name a user are believed only from certificates whose name is on its list, and from none where the list is
-//	    empty; an anonymous client sees the health paths and nothing else.
-//	A7. There it is ready when it may do at kube-apiserver what it needs; until then it names each rule it lacks.
+//	A5. A stopping server first says that it is not ready, then answers the requests that it has accepted, then
+//	    closes its connections to etcd.
+//	A6. Behind a kube-apiserver, that server says which user makes a request and what the user may do. Headers
+//	    that name a user are believed only from certificates whose name is on its list, and from none where the
+//	    list is empty; an anonymous client sees the health paths and nothing else.
+//	A7. Behind a kube-apiserver, it is ready when it has all permissions there that it needs; until then it names
+//	    each RBAC rule that it lacks.
 //
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know
 // where etcd runs: pkg/etcd/embed may be told to start one.

@@ -114,7 +114,8 @@ type need struct {
 	rules  []rule
 }
 
-// run asks until nothing is missing. Where a permission is taken away later, what it was for fails.
+// run asks until nothing is missing. It does not notice a permission that is taken away later: what needs the
+// permission fails then.
 func (p *permissions) run(ctx context.Context) {
 	var told string
 	for {
@@ -159,7 +160,7 @@ func (p *permissions) askPermissions(ctx context.Context) error {
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.client, one, verb)
 				if err != nil {
-					// Where one question is not answered, the others wait as long for nothing.
+					// If one question is not answered, the other ones would only wait as long.
 					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
 				}
 				if !allowed {

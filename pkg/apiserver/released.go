@@ -25,7 +25,7 @@ const (
 	maxNote = 1024
 )
 
-// announcer writes Events at kube-apiserver. Where it writes none, since the server is standalone, they are in the log.
+// announcer writes Events at kube-apiserver. A standalone server writes them to the log.
 type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder

@@ -121,7 +121,7 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	// Where it listens on everything, upstream would look for an address to advertise, which no client reads.
+	// If it listens on all addresses, upstream looks for one to advertise, which no client reads.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }

@@ -181,10 +181,10 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps goes back from the newest by stored steps, to the content state that is stored for the serial before the
-// first of them. Those up to until are answered, with what they lead to.
+// proveSteps undoes stored steps, from the newest state to the content state that is stored for the serial before the
+// first of them. It returns the steps up to until, and the state that they lead to.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (*zoneview.Snapshot, []content.Step, error) {
-	// The newest is proven, so all are that lead from a definition with the content state that is stored for it.
+	// The newest state is proven. So are the steps, if undoing them leads to the content state that is stored.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {

@@ -227,8 +227,8 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
-// checkFit returns the faults of a value that is to be of a type. What the type does not know is one where that is
-// strict; a directive of a strategic merge patch ($patch, $setElementOrder) is none.
+// checkFit returns the faults of a value that is to be of a type. With strict, a field that the type does not have is
+// a fault; a directive of a strategic merge patch ($patch, $setElementOrder) is none.
 func checkFit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorList {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()

@@ -90,7 +90,7 @@ func RaiseSerials(ctx context.Context, source apiserver.Source, jump uint32) (zo
 	return zones, err
 }
 
-// raiseZone writes one zone. Where the target is too far from the present serial for one write, the first write goes to
+// raiseZone writes one zone. If the target is too far from the present serial for one write, the first write goes to
 // today's serial.
 func raiseZone(ctx context.Context, zones storage.Interface, key string, jump uint32) error {
 	var target *serial.Serial

@@ -210,10 +210,9 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	return nil
 }
 
-// keepSteps appends, and drops from the front what is beyond retain. What readers
-// hold of the old slice stays as it is; append lets go of the dropped ones when
-// it next moves the rest. What is beyond octets is let go of at once, and an
-// eighth more, so that the rest is not moved for each step.
+// keepSteps appends steps, and drops the oldest beyond retain. Readers' parts of the old slice stay as they are; the
+// memory of dropped steps is free when append next moves the others. Steps beyond octets are dropped at once, and an
+// eighth more, so that the others are not moved for each step.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])

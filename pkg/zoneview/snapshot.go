@@ -60,8 +60,7 @@ func newTree() *btree.BTreeG[*content.RRset] {
 
 // NewSnapshot takes in a definition from a listing. sets come in any order, one
 // for each owner and type; their Data is copied only where it is not sorted. n
-// is the N of the last step that the listing contains. Whether sets is what
-// state says is for Prove.
+// is the N of the last step that the listing contains. Prove checks whether sets make state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {

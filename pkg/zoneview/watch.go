@@ -60,9 +60,8 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event says that a zone changed or is gone. What changed is asked of the Set; what
-// a zone that is gone had when it settled last is Last, so that it can be taken away
-// elsewhere.
+// Event says that a zone changed or is gone. A subscriber asks the Set for what changed. Last is what a zone that is
+// gone had when it settled last, so that it can be withdrawn elsewhere.
 type Event struct {
 	Zone Zone
 	Gone bool

@@ -7,11 +7,11 @@
 // It promises:
 //
 //  1. Without the build tag faultpoints nothing of it is in the binary: KV returns what it is given, At is nil, and the
-//     clock is the machine's. What is shipped is built without the tag.
+//     clock is the machine's. Releases are built without the tag.
 //  2. With it, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) does ACTION at the Nth passing of POINT,
 //     once. POINT is the kind of a transaction with "-before" or "-after", or a point that the ledger names itself.
 //     ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose: its answer
-//     never comes. Where KUBIZONE_FAULT_WITH names a file, passings count while it exists.
+//     never comes. If KUBIZONE_FAULT_WITH names a file, passings count only while the file exists.
 //  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), by which the server's clock is off from then on; it is
 //     read anew each time.
 //  4. A kind follows from the keys of the transaction alone, so a new kind of write has its points without a line of

@@ -272,7 +272,8 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 }
 
 // rememberedAuthorities are the authorities whose leaves this or other replicas may be serving if the Secret is gone.
-// Those of caBundle that are not ours (cert-manager's, say) are kept for the overlap as well.
+// Authorities in caBundle that this package has not made (cert-manager's, for example) are kept for the overlap as
+// well.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.last != nil {

@@ -5,9 +5,9 @@
 //
 // It promises:
 //
-//	A1. Nothing but that one fact changes, and what it was before is printed.
+//	A1. That one fact is all that changes, and the one before is printed.
 //
-// It does not know what the fact brakes: that is pkg/reaper.
+// It does not know what depends on that fact: that is pkg/reaper's.
 //
 // Read adoptcluster.go.
 package adoptcluster

@@ -6,7 +6,7 @@
 //
 // It promises:
 //
-//	P1. What is wrong with the flags is said at once and all of it, before anything is touched.
+//	P1. All errors in the flags are reported at once, before anything is touched.
 //	P2. Flags that kube-apiserver has mean what they mean there; one that could not mean it is not offered.
 //	P3. Parts stop in the reverse order of their start: the API first, saying that it is not ready and answering what
 //	    it has taken in, then the ledger, then etcd; and one that fails stops all.

@@ -117,7 +117,7 @@ var etcdFlags = []string{
 
 // notRunFlags are those of upstream's group that an aggregated server has no use for.
 var notRunFlags = []string{
-	// Of a server that has APIs of several releases to choose from, and is reached by its own name.
+	// For a server that has APIs of several releases, and is reached by its own name.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }

@@ -35,7 +35,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 	reach.QPS = -1 // The server says when it is too much.
-	// Of a million Records the decoding of JSON is longer than the server's own start.
+	// To decode a million Records from JSON takes longer than the server's own start.
 	reach.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {

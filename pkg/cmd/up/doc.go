@@ -6,12 +6,12 @@
 //
 // It promises:
 //
-//	U1. What is wrong with the flags is said at once and all of it, before anything is touched.
-//	U2. What stands in the way (a data directory in use or of a newer format, a taken port, a full disk) is one error
-//	    that names it and the next step.
+//	U1. All errors in the flags are reported at once, before anything is touched.
+//	U2. An obstacle (a data directory in use or of a newer format, a taken port, a full disk) is one error that names
+//	    it and the next step.
 //	U3. One line beginning with "ready" says that the API serves, every view is proven, DNS is served, and loading
-//	    is through. Nothing before it says so. A file that cannot be loaded is said, and keeps nothing else from
-//	    being served.
+//	    is through. Nothing before it says so. A file that cannot be loaded is reported, and everything else is
+//	    served.
 //	U4. Parts stop in the reverse order of their start: the API first, answering what it has taken in, then DNS, then
 //	    the ledger, then etcd; and one that fails stops all.
 //

@@ -31,8 +31,8 @@ const clusterToken = "kubizone"
 // peerDialTimeout bounds the question to one peer whether there is a cluster; etcd bounds the answer.
 const peerDialTimeout = 2 * time.Second
 
-// memberFile holds the name of the member whose data the directory is. Where it is absent the data is that of a sole
-// member, or there is none.
+// memberFile holds the name of the member whose data the directory is. Without the file the data are those of a sole
+// member, or there are none.
 const memberFile = "member"
 
 // Cluster is a member's place among others.

@@ -20,7 +20,7 @@
 // It does not know what is stored: keys, API groups and their compaction belong to the API server and the ledger. Two
 // mechanisms of compaction would cut each other's history, so etcd's own stays off; upstream's compactor in the API
 // server keeps five minutes for watches to resume.
-// What the ledger asks of etcd as its client is pkg/ledger/etcd.
+// pkg/ledger/etcd has what the ledger asks of etcd as its client.
 //
 // Read embed.go first, then dir.go, then cluster.go.
 package embed

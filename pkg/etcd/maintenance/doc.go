@@ -6,13 +6,13 @@
 //
 // It promises:
 //
-//	M1. What etcd does not need any more is given back to the disk, one member at a time and only where it is more
-//	    than half of what a member takes.
+//	M1. Free space in a member's file is given back to the disk, one member at a time and only if it is more than
+//	    half of the file.
 //	M2. A client whose write etcd refuses for want of space is told so, with the next step. Reads go on. History is
 //	    compacted, members are defragmented and the alarm is disarmed without a command; if the live data do not fit,
 //	    the log says so instead.
-//	M3. A store that cannot carry out the transactions everything rests on is refused at the start, by name.
-//	M4. Nothing that is alive is touched: it compacts history and never deletes.
+//	M3. A store that cannot carry out transactions of several compares and operations is refused at the start.
+//	M4. Live data are not touched: it compacts history and never deletes a key.
 //	M5. A write that etcd leaves without an answer ends within five seconds, as one whose outcome is not known
 //	    (504), never as one that failed.
 //	M6. A store that was put back from a snapshot without raising what was handed out is refused at the start.

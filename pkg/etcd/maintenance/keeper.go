@@ -320,7 +320,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	} else if len(r.Kvs) > 0 {
 		return nil
 	}
-	// Nothing but the wait of some requests depends on the lock, so what a lock in etcd cannot promise is no matter.
+	// The lock only avoids that two members stop at once. A lock in etcd cannot promise more, and need not.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)

@@ -71,7 +71,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 }
 
 // revisionAhead is by how much the revision of the first member that answers is ahead of its log: between least and
-// most, for both grow while they are read. Of an etcd that tells nothing of its log it is an error.
+// most, since both grow while they are read. An etcd that does not report its log is an error.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

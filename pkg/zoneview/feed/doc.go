@@ -8,8 +8,8 @@
 // It promises:
 //
 //  1. A zone is put in proven: its rows make the content state that it claims, and every step leads to the state that
-//     it claims. What was proven before is served meanwhile.
-//  2. What a source tells of a zone while its proof is in flight waits for the proof. The proofs in flight are bounded.
+//     it claims. The state proven before is served meanwhile.
+//  2. Transactions of a zone whose proof is in flight wait for the proof. The proofs in flight are bounded.
 //  3. A zone that cannot be proven is frozen: it stays as it was proven last, or is not in the Set, until it is proven
 //     again. No other zone waits for it.
 //  4. The feed is in sync only when every zone of the first listing is in or frozen: a reader that makes a list of

@@ -18,8 +18,8 @@ type Base struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is what the zone says of itself; empty: the source has compared it.
 	Hash string
-	// Settled: the snapshot is what is delivered. Where it is not, the steps Since lead from what is delivered to the
-	// snapshot (S7.2, S7.5); without them what is delivered is not known.
+	// Settled: the snapshot is what is delivered. If it is not, the steps Since lead from what is delivered to the
+	// snapshot (S7.2, S7.5); without them it is not known what is delivered.
 	Settled bool
 	Since   []content.Step
 	// Final: the zone is frozen if it cannot be proven, since reading it again would read the same.

@@ -7,8 +7,9 @@
 // It promises:
 //
 //  1. The Set holds settled states alone (S7.2): each is one that status.settledSerial named.
-//  2. What does not fit is counted and read anew; what was there before is served meanwhile. A zone that was read anew
-//     several times and cannot be proven, or that the server cannot prove, is frozen, and read again until it can.
+//  2. A zone that does not fit is counted and read anew; its state before is served meanwhile. A zone that was read
+//     anew several times and cannot be proven, or that the server cannot prove, is frozen, and read again until it
+//     can.
 //  3. A serial that the server no longer holds (410) begins again from zones/entries; a Zone made anew is another
 //     zone; a deleted one leaves the Set. A server that is away changes nothing in the Set.
 //  4. Bounded: Config.Parallel reads at once, one for a zone, however fast it changes; no stream but the watch.

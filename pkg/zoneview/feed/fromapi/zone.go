@@ -113,7 +113,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// What is proven after the zone went or got another uid must not get into the Set.
+	// A proof that ends after the zone went or got another uid must not get into the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var proof chan error
@@ -128,7 +128,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
-			// What was read is the newest state. The settled one may be some steps before it, or behind it by now.
+			// The newest state was read. The settled state may be some steps before it, or after it by now.
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
