@@ -33,7 +33,7 @@ func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *Count
 	if h.Held == nil {
 		return now
 	}
-	if kept := h.Held.Cut.rebase(name.Root, parent); kept.childOwner() == owner && !before.includes(kept) {
+	if kept := h.Held.Cut.rebaseCut(name.Root, parent); kept.childOwner() == owner && !before.includes(kept) {
 		before = kept
 	}
 	if before.childOwner() != owner || now.includes(before) {
@@ -81,9 +81,9 @@ func (c *CountedCut) includes(before *CountedCut) bool {
 	return true
 }
 
-// rebase returns c, which the zone from counted, as the zone to would count it; nil where that zone does not enclose
+// rebaseCut returns c, which the zone from counted, as the zone to would count it; nil where that zone does not enclose
 // it.
-func (c *CountedCut) rebase(from, to name.Name) *CountedCut {
+func (c *CountedCut) rebaseCut(from, to name.Name) *CountedCut {
 	if c == nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 		return true // it counts nothing, or nothing yet under this name
 	}
 	held := *h.Held
-	held.Cut = c.rebase(up, name.Root)
+	held.Cut = c.rebaseCut(up, name.Root)
 	h.Held = &held
 	return true
 }

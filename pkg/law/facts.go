@@ -131,7 +131,7 @@ func (s *Seen) Forget() {
 	s.facts, s.index = s.facts[:0], nil
 }
 
-func (s *Seen) find(k Key) *fact {
+func (s *Seen) findFact(k Key) *fact {
 	if s.index != nil {
 		if i, ok := s.index[k]; ok {
 			return &s.facts[i]
@@ -148,16 +148,16 @@ func (s *Seen) find(k Key) *fact {
 
 // lookUp finds a fact for a decision, which takes what is at hand.
 func (s *Seen) lookUp(k Key) *fact {
-	f := s.find(k)
+	f := s.findFact(k)
 	if f == nil && s.Look != nil && s.Look(k) {
-		f = s.find(k)
+		f = s.findFact(k)
 	}
 	return f
 }
 
 // Get returns a fact; false: it is not known.
 func (s *Seen) Get(k Key) (any, bool) {
-	if f := s.find(k); f != nil {
+	if f := s.findFact(k); f != nil {
 		return f.value, true
 	}
 	return nil, false
@@ -165,7 +165,7 @@ func (s *Seen) Get(k Key) (any, bool) {
 
 // Put adds or replaces a fact.
 func (s *Seen) Put(k Key, v any) {
-	if f := s.find(k); f != nil {
+	if f := s.findFact(k); f != nil {
 		f.value = v
 		return
 	}
@@ -183,14 +183,14 @@ func (s *Seen) Put(k Key, v any) {
 
 // Used reports whether the last decision rests on the fact. Other facts were at hand and made no difference.
 func (s *Seen) Used(k Key) bool {
-	f := s.find(k)
+	f := s.findFact(k)
 	return f != nil && f.used
 }
 
 // Guarded reports whether a fact that the last decision rests on must hold when that commits (I5). A fact that need
 // not hold can only go meanwhile, and leaves a trace in one that must (getUnguarded).
 func (s *Seen) Guarded(k Key) bool {
-	f := s.find(k)
+	f := s.findFact(k)
 	return f != nil && f.guarded
 }
 

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// migrations in order of their numbers, without a gap.
+// migrations are in the order of their numbers, without a gap.
 var migrations = []migration{
 	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
 	{Number: 4, Name: "wildcards hold names", Run: rebuildHolders},
@@ -68,7 +68,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		}
 	}
 	if config.Format < mapsVersions {
-		if err := carryOutLogs(ctx, m); err != nil { // which the other migrations and what follows read as part of the zones
+		if err := carryOutLogs(ctx, m); err != nil { // the other migrations, and what follows, read this as part of the zones
 			return err
 		}
 	}

@@ -21,10 +21,9 @@ import (
 // countsApexHosts is the migration that counts the hosts that a zone's own namespace names at the apex.
 const countsApexHosts = 11
 
-// countApexHosts counts the hosts that MX, SVCB and HTTPS records of a zone's own namespace
-// name at the apex (S6.2). Versions before did not count those of MX (formats 4 to 7), or
-// had those of other namespaces too (8 to 10), which kept names from third ones: what waits
-// in a zone where there are such is owed another decision.
+// countApexHosts counts the hosts that MX, SVCB and HTTPS records of a zone's own namespace name at the apex (S6.2).
+// Earlier versions did not count those of MX (formats 4 to 7), or counted those of other namespaces too (8 to 10),
+// which kept names from third ones. It owes another decision about what waits in a zone with such hosts.
 func countApexHosts(ctx context.Context, m *migrating) error {
 	type zone struct {
 		law.Zone

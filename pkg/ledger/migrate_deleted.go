@@ -15,9 +15,9 @@ import (
 // spansDeleted is the migration that gives the marks of removed RRsets their spans.
 const spansDeleted = 12
 
-// spanDeleted rewrites the marks in deleted/ (S7.5). Until format 11 a mark had the step at which its RRset came
-// first, the one at which it was removed last, and whether it is there: an RRset that came a second time was counted
-// in contents between, which did not have it.
+// spanDeleted rewrites the marks in deleted/ (S7.5). Until format 11 a mark had the step at which its RRset first
+// came, the step at which it was last removed, and whether it is there. So an RRset that came a second time was
+// counted in contents between, which did not have it.
 func spanDeleted(ctx context.Context, m *migrating) error {
 	type mark struct {
 		Type rdata.Type `json:"t"`

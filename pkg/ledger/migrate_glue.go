@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// countGlue has parents count those children anew that they counted with a name server
-// at or below the cut without an address, which they list no longer (S6.1). It owes the
-// pending cut that a change of the child's name servers would, and that is paid as any other.
+// countGlue has parents count those children anew that they counted with a name server at or below the cut without an
+// address, which they list no longer (S6.1). It writes the pending cut that a change of the child's name servers
+// would leave.
 func countGlue(ctx context.Context, m *migrating) error {
 	zones := map[string]law.Place{}
 	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {

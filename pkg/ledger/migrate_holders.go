@@ -13,9 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// rebuildHolders notes what holds names without a record there: wildcards of tenants
-// at the owner above them (S4.6). Hosts of the apex are counted by a later migration.
-// Nothing is decided anew: what stands keeps its place, and so nothing is owed.
+// rebuildHolders notes what holds names without a record there: wildcards of tenants, at the owner above them (S4.6).
+// A later migration counts the hosts of the apex. What stands keeps its place, so nothing is decided anew.
 func rebuildHolders(ctx context.Context, m *migrating) error {
 	zones := map[string]string{} // the namespace, by the uid
 	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
@@ -73,7 +72,7 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 	return nil
 }
 
-// amendKey gives one key, which may be absent, the value that f returns; f may be asked again.
+// amendKey writes the value that f returns to one key, which may be absent. f may be called again.
 func (m *migrating) amendKey(ctx context.Context, key string, f func(value []byte) ([]byte, error)) error {
 	for {
 		r, err := m.mem.Client.Get(ctx, key)

@@ -17,12 +17,12 @@ import (
 // fillsLineage is the migration that notes how zones came to their names, and below which others they are.
 const fillsLineage = 9
 
-// fillLineage notes in each zone the zones by whose delegations it came to its name
-// (S3.4), as far as its parent, or the zone whose rule for it went, is known; of a zone that
-// nothing delegated when an earlier version let go of the one above it, nothing is. And it
-// notes which zone encloses it: what stands below another is older than what that has (S4.7).
+// fillLineage notes in each zone the zones by whose delegations it came to its name (S3.4), as far as its parent, or
+// the zone that withdrew the rule for it, is known. It notes nothing for a zone that no zone delegated when an
+// earlier version released the zone above it. It also notes which zone encloses each zone: a zone below another is
+// older than what that has (S4.7).
 func fillLineage(ctx context.Context, m *migrating) error {
-	// What stands or went, by uid: where, whose, and what delegated it.
+	// place is a zone that stands or went: where it is, its namespace, and what delegated it.
 	type place struct {
 		law.Key
 		namespace string

@@ -17,17 +17,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Before format 13 a Record had a transaction to itself. Of a batch the first was written with the zone; for each of
-// the others that transaction made an entry of a redo log and a reservation, which went with the write of the Record.
-// A server that was killed left them. The migration carries them out before anything else, and nothing reads them
-// afterwards.
+// Before format 13 a Record had a transaction to itself. The first Record of a batch was written with the zone. For
+// each of the others that transaction made an entry of a redo log and a reservation, which the write of the Record
+// removed. A server that was killed left them. The migration carries them out before anything else, and no later code
+// reads them.
 
 // redoLog is the value under logs/: the messages `repeated Entry = 1; Entry { string key = 1; bytes value = 2; }`.
 type redoLog struct {
 	Entries []logEntry
 }
 
-// logEntry is one record as it shall stand, encoded for storage; Value nil: deleted.
+// logEntry is one record as it is to stand, encoded for storage; Value nil: deleted.
 type logEntry struct {
 	Key   string
 	Value []byte
@@ -78,7 +78,7 @@ func eachField(data []byte, take func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// asOperation is the operation that an entry stands for.
+// asOperation returns the operation that an entry stands for.
 func (e logEntry) asOperation() clientv3.Op {
 	if e.Value == nil {
 		return clientv3.OpDelete(e.Key)
@@ -95,7 +95,7 @@ func carryOutLogs(ctx context.Context, m *migrating) error {
 		}
 		for _, e := range log.Entries {
 			reserved := m.mem.Layout.Room("reserved") + strings.TrimPrefix(e.Key, m.mem.Layout.Objects("records"))
-			// Where the compare does not hold the Record was written, and others may have changed it since.
+			// Where the compare does not hold the Record was written, and may have been changed since.
 			if _, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(reserved, kv.ModRevision)}, e.asOperation(), clientv3.OpDelete(reserved)); err != nil {
 				return err
 			}

@@ -20,16 +20,15 @@ import (
 const (
 	// releasesRefused is the migration that owes the release of what is refused now.
 	releasesRefused = 6
-	// maxRefused are records that one item names, some 250 KiB.
+	// maxRefused bounds the records that one item names, some 250 KiB.
 	maxRefused = 2000
 )
 
-// releaseRefused owes another decision about the records that an earlier version took
-// into zones and that are refused now (S5.9), and about no others: what
-// stands by rules that are stricter now keeps its place. What is delivered of a zone
-// changes once, when all of them have left it (S7.2). What cannot be read stops no
-// server from its start, as it stops no cascade (outbox/damaged.go). A later version that refuses more
-// lists it again, under another number, and has fsck know that one.
+// releaseRefused owes another decision about the records of earlier versions that are refused now (S5.9), and about
+// no others: records that only stricter rules would refuse keep their places. The delivered content of a zone changes
+// once, when all of them have left it (S7.2). A record that cannot be read keeps no server from its start, as it
+// stops no cascade (outbox/damaged.go). A later version that refuses more lists this migration again, under another
+// number, and has fsck know that one.
 func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated
 	if err := m.eachKey(ctx, m.mem.Layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
@@ -67,8 +66,8 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	return nil
 }
 
-// Outdated reports whether a Record that an earlier version may have taken in is in no zone since it is refused now,
-// and what its condition says of that (S5.9).
+// Outdated reports whether a Record of an earlier version is in no zone because it is refused now, and what its
+// condition says of that (S5.9).
 func Outdated(o *v1alpha1.Record) (message string, ok bool) {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	t, err := rdata.ParseType(o.Spec.Type)
@@ -87,7 +86,7 @@ func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
 	return err
 }
 
-// AddDelegation takes in the rule of a Delegation, where it is in force.
+// AddDelegation adds the rule of a Delegation that is in force.
 func AddDelegation(to *law.Outdated, o *v1alpha1.Delegation) error {
 	rule, err := objects.DelegationRule(o)
 	if in := o.Status.ZoneRef; err == nil && in != nil {
@@ -96,7 +95,7 @@ func AddDelegation(to *law.Outdated, o *v1alpha1.Delegation) error {
 	return err
 }
 
-// AddRecord takes a Record in, where a zone has it.
+// AddRecord adds a Record that a zone has.
 func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
 	at, _, err := objects.Adopted(o)
 	if err == nil && at != nil {
@@ -105,6 +104,6 @@ func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
 	return err
 }
 
-// ReleasesRefused is the format from which on records that an earlier version took in and that are refused now have
-// left their zones, or an outbox item lets them go.
+// ReleasesRefused is the format from which on refused records of earlier versions have left their zones, or an outbox
+// item releases them.
 const ReleasesRefused = releasesRefused

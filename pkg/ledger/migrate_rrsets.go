@@ -17,8 +17,8 @@ import (
 // countsRRsets is the migration that counts the RRsets of each zone.
 const countsRRsets = 10
 
-// countRRsets writes into each Zone how many RRsets records and cuts give it: deletions are judged by their share
-// (S7.5). A zone of which an owner cannot be read, or that cannot be read itself, is left out.
+// countRRsets writes into each Zone how many RRsets records and cuts give it: a deletion is judged by its share of
+// them (S7.5). A zone that cannot be read, or with an owner that cannot be read, is left out.
 func countRRsets(ctx context.Context, m *migrating) error {
 	counts, room := map[string]int64{}, m.mem.Layout.Room("owners")
 	if err := m.eachKey(ctx, room, func(kv *mvccpb.KeyValue) error {

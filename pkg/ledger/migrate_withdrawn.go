@@ -23,10 +23,9 @@ import (
 // countsWithdrawn is the migration that gives zones withdrawn before format 5 a time to end.
 const countsWithdrawn = 7
 
-// countWithdrawn begins to count for zones whose rule went in a version that did not
-// count: they have the whole period of the zone above them from now on (S3.4). That
-// version said DelegationWithdrawn of what a rename left undelegated too, which cannot be
-// told from the rest any more. A zone that cannot be read is left out.
+// countWithdrawn begins to count for zones whose rule went in a version that did not count. They have the whole
+// period of the zone above them from now on (S3.4). That version also said DelegationWithdrawn of zones that a rename
+// left undelegated, which cannot be told from the others any more. A zone that cannot be read is left out.
 func countWithdrawn(ctx context.Context, m *migrating) error {
 	type named struct {
 		law.Key

@@ -22,13 +22,12 @@ import (
 )
 
 const (
-	// lockSeconds is how long the lock outlives a server that was killed.
+	// lockSeconds is the time for which the lock outlives a server that was killed.
 	lockSeconds = 10
-	// olderEnd is what older servers are given to end once config says that they must:
-	// they are told by a watch.
+	// olderEnd is the time that older servers have to end once config says that they must. A watch tells them.
 	olderEnd = 5 * time.Second
-	// migrationPage are keys that are read at once and migrationOps operations of one
-	// transaction, which any etcd takes; migrationOctets bounds its values.
+	// migrationPage bounds the keys that are read at once, and migrationOps the operations of one transaction, so
+	// that any etcd takes it; migrationOctets bounds its values.
 	migrationPage   = 500
 	migrationOps    = 100
 	migrationOctets = commit.MaxBatchOctets
@@ -45,9 +44,9 @@ type migrating struct {
 	unread int
 }
 
-// leaveOut passes over an object that cannot be read, which stops no server from its
-// start, as it stops no cascade (outbox/damaged.go). More than outbox.MaxDamaged in one migration are no
-// damage: the encryption configuration is another one.
+// leaveOut leaves out an object that cannot be read. It keeps no server from its start, as it stops no cascade
+// (outbox/damaged.go). More than outbox.MaxDamaged objects in one migration are no damage: then the encryption
+// configuration is a wrong one.
 func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
 	if err == nil {
 		return nil
@@ -103,9 +102,8 @@ func (m *migrating) eachPage(ctx context.Context, prefix string, f func([]*mvccp
 	}
 }
 
-// rewriteValues gives the values under a prefix the form that f returns, nil to take the key
-// away; where that is the value that stands there nothing is written. f may be asked
-// again about one key.
+// rewriteValues writes the values that f returns for those under a prefix; nil removes the key. It writes nothing
+// where the value stays. f may be called again for one key.
 func (m *migrating) rewriteValues(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
 	return m.eachPage(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
 		var changes []change
@@ -122,15 +120,15 @@ func (m *migrating) rewriteValues(ctx context.Context, prefix string, f func(key
 	})
 }
 
-// change is what a key that is at a revision, 0 for none, shall have as its value, nil to take it away.
+// change is the value that a key at a revision, 0 for none, is to have; nil removes the key.
 type change struct {
 	key   string
 	rev   int64
 	value []byte
 }
 
-// writeChanges carries out changes, of each key one, in as many transactions as they need. false: a key was not at
-// its revision; changes before it may have been made.
+// writeChanges carries out changes of different keys, in as many transactions as they need. It returns false where a
+// key was not at its revision; earlier changes may have been made.
 func (m *migrating) writeChanges(ctx context.Context, changes []change) (bool, error) {
 	for len(changes) > 0 {
 		var cmps []clientv3.Cmp
@@ -152,22 +150,21 @@ func (m *migrating) writeChanges(ctx context.Context, changes []change) (bool, e
 	return true, nil
 }
 
-// oweWork has a cascade decide anew what the scans find, which belongs to z or waits for it.
-// Once the server runs it goes as after any write: in the order of S2.7, with a serial
-// for each change, and z is unsettled meanwhile where it changes (S7.2). Of the scans of
-// one zone in one migration there is one such work, whatever crashes.
+// oweWork owes a cascade that decides anew what the scans find, which belongs to z or waits for it. When the server
+// runs, the cascade goes as after any write: in the order of S2.7, with a serial for each change, and z is unsettled
+// meanwhile where it changes (S7.2). There is one such work for each zone in a migration, whatever crashes.
 func (m *migrating) oweWork(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := m.workOf(z, reason)
 	w.Scans = scans
 	return m.putWork(ctx, w)
 }
 
-// workOf is one for a zone, of which there is one in a migration.
+// workOf returns the one work that a migration owes for a zone.
 func (m *migrating) workOf(z *law.Zone, reason string) law.Work {
 	return law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.mem.Now().Unix()}
 }
 
-// putWork puts a work there, unless an earlier try has.
+// putWork writes a work, unless an earlier try has.
 func (m *migrating) putWork(ctx context.Context, w law.Work) error {
 	key := m.mem.Layout.Outbox(w.ID)
 	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))

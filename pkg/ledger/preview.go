@@ -15,9 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PreviewRecord runs the whole decision of a Record write without writing:
-// after.Status says what would be (S7.3). before nil: create; after nil: delete.
-// Errors are those of the write itself.
+// PreviewRecord decides a Record write without writing: after.Status says what would be (S7.3). before nil: create;
+// after nil: delete. Errors are those of the write itself.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

@@ -33,27 +33,28 @@ import (
 // No write holds a lock while it waits, so a set cannot keep others from being written, and two sets cannot wait for
 // each other. The end of any one write's context ends the set.
 
-// Set is one change set. Its methods may be called from any goroutine.
+// Set is a change set. Its methods may be called from any goroutine.
 type Set struct {
 	l *Ledger
 	n int
 
 	mu sync.Mutex
-	// waiting are the writes that have come and are not answered, left those that will not come (again); both by index.
+	// waiting are the writes that have come and are not answered, and left those that will not come again; both by
+	// index.
 	waiting map[int]*commit.SetWrite
 	left    map[int]bool
-	// came are the writes that have come at least once, creates those of them that create an object, and unchanged
-	// those that change nothing.
+	// came are the writes that have come at least once, creates those that create an object, and unchanged those that
+	// change nothing.
 	came, creates, unchanged map[int]bool
-	// grows is by how much each write makes its object larger.
+	// grows is the number of octets by which each write makes its object larger.
 	grows map[int]int64
 	// refused says that a write that left was refused, so nothing is committed.
 	refused bool
 	// failure is what is wrong with all of it.
 	failure error
-	// over is why nothing is committed any more; nil while that is open.
+	// over says why nothing is committed any more; nil while the set is open.
 	over error
-	// deciding says that the writes that wait are being decided, and will be answered by that.
+	// deciding says that the waiting writes are being decided, and are answered after that.
 	deciding bool
 	// zone and serial are those of the commit.
 	zone   *v1alpha1.AdoptingZone
@@ -72,19 +73,20 @@ type setPlace struct {
 	index int
 }
 
-// Context makes a write through the storage of Records, or the preview of one, write i of the set.
+// Context returns the context that makes a write through the storage of Records, or the preview of one, write i of
+// the set.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
 
-// setOf is the set that a write under ctx belongs to, nil for none.
+// setOf returns the set and the index of a write under ctx, nil for none.
 func setOf(ctx context.Context) (*Set, int) {
 	p, _ := ctx.Value(setKey{}).(setPlace)
 	return p.set, p.index
 }
 
-// GrowsBy is by how much a write under ctx, and the others of its set so far, make what is stored larger: the
-// namespace has all of them or none.
+// GrowsBy returns by how many octets a write under ctx, and the others of its set so far, make what is stored larger:
+// the namespace gets all of them or none.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -100,7 +102,7 @@ func GrowsBy(ctx context.Context, octets int64) int64 {
 	return all
 }
 
-// errSetEnded is what a write of a set is told that is not refused itself.
+// errSetEnded is the error of a write of a set that is not refused itself.
 func errSetEnded(why error) error {
 	return &setEndedError{why}
 }
@@ -112,16 +114,16 @@ func (e *setEndedError) Error() string {
 }
 func (e *setEndedError) Unwrap() error { return e.why }
 
-// Status makes it an API error, which no handler of Kubernetes takes for one that it should try again.
+// Status makes the error an API error that Kubernetes' handlers do not retry.
 func (e *setEndedError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded, Message: e.Error()}
 }
 
-// errOthersRefused is why a write is not made that nothing is wrong with.
+// errOthersRefused is the error of a write that is not made because others are refused.
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave says that write i will not come, or not again: its request has ended, and refused says whether with a
-// refusal. A write that was answered by the set may be said to leave too.
+// Leave says that write i will not come, or not again, because its request has ended; refused says whether with a
+// refusal. A write that the set has answered may leave too.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.left[i] = true
@@ -147,14 +149,14 @@ func (s *Set) Unchanged(i int) bool {
 	return s.unchanged[i]
 }
 
-// Creates is how many writes came that create a Record.
+// Creates is the number of writes that came and create a Record.
 func (s *Set) Creates() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.creates)
 }
 
-// Failed is the error that the set as a whole met, where that is none of a write; nil else.
+// Failed is the error of the set as a whole; nil where there is none, or it is one of a write.
 func (s *Set) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +170,8 @@ func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: writes that wait, and those that come later, are answered with the cause. What is being
-// committed is.
+// Abandon ends the set: writes that wait, and those that come later, are answered with the cause. A transaction under
+// way is not stopped.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +189,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady takes the writes to be decided now, nil while some have yet to come. The caller holds s.mu.
+// takeReady takes the writes to be decided now; nil while some have yet to come. The caller holds s.mu.
 func (s *Set) takeReady() []*commit.SetWrite {
 	if s.over != nil || s.deciding || len(s.waiting) == 0 {
 		return nil
@@ -234,11 +236,11 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	case <-w.Ctx.Done():
 	}
 	s.Abandon(context.Cause(w.Ctx))
-	return <-w.Answered // by that, or by the decision under way, which ends by the same deadline
+	return <-w.Answered // by Abandon, or by the decision under way, which ends by the same deadline
 }
 
-// decideSet decides the writes that have come and answers them, but for those whose objects have changed meanwhile:
-// these are told so, and come again.
+// decideSet decides the writes that have come and answers them. Writes whose objects have changed meanwhile are told
+// so, and come again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
@@ -251,7 +253,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	defer s.mu.Unlock()
 	s.deciding = false
 	if err != nil && !commits {
-		err = errSetEnded(err) // nothing would have been written: what others were refused for is the answer
+		err = errSetEnded(err) // nothing would have been written: the refusals of others are the answer
 	}
 	if commits {
 		s.failure = err
@@ -286,7 +288,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// decisionContext is that of the write that ends first: the end of any ends the set.
+// decisionContext is the context of the write that ends first: the end of any write ends the set.
 func decisionContext(writes []*commit.SetWrite) context.Context {
 	first := writes[0].Ctx
 	for _, w := range writes[1:] {

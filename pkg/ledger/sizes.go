@@ -17,17 +17,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes takes in what FollowSizes reads. Its methods are called one after the other.
+// Sizes receives what FollowSizes reads. Its methods are called one after the other.
 type Sizes interface {
 	// Recount begins a count of all objects.
 	Recount()
-	// Add counts octets of a namespace, or takes them away.
+	// Add adds octets of a namespace, or subtracts them.
 	Add(namespace string, octets int64)
 	// Counted says that all objects are in the count.
 	Counted()
 }
 
-// storedOctets is StoredOctets of what stands at key. Of what cannot be read the values are not counted.
+// storedOctets is StoredOctets of what stands at key. The values of an object that cannot be read are not counted.
 func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
 	switch {
@@ -48,9 +48,9 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 // sizedResources are those whose objects count, in the order of their keys.
 var sizedResources = []string{"delegations", "records", "zones"}
 
-// FollowSizes tells sink how much the Records, Zones and Delegations of each namespace take, until ctx ends: all of
-// them at one revision, then each change. It keeps nothing of single objects, since etcd says what stood there
-// before; where it does not, it counts anew.
+// FollowSizes reports to sink how much the Records, Zones and Delegations of each namespace take, until ctx ends: all
+// of them at one revision, then each change. It keeps nothing of single objects, because etcd says what stood there
+// before. Where etcd does not, it counts anew.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)

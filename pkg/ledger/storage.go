@@ -15,11 +15,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient is the client that the Kubernetes storage of our resources must be built
-// with: its optimistic writes of Records and Zones become the ledger's
-// transactions, and its revisions are versions. etcd3.store writes objects only through these two methods;
-// reads and watches pass. client stays as it is, and is the one to be closed. versions is Versions(prefix); nil leaves
-// etcd's revisions, for a storage of which every transaction writes one object.
+// StorageClient returns the client that the Kubernetes storage of our resources must be built with: its optimistic
+// writes of Records and Zones become the ledger's transactions, and its revisions are versions. etcd3.store writes
+// objects only through these two methods; reads and watches pass. client stays as it is, and is the one to be closed.
+// versions is Versions(prefix). With nil the revisions of etcd stay, for a storage of which every transaction writes
+// one object.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the

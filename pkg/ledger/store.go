@@ -39,9 +39,9 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 	return err
 }
 
-// ReadStore is the client that OpenStore returns, without writing anything. A config
-// key that is missing or damaged is left to fsck. Errors: ErrFormat where a program
-// that knows no more than this one must not read the store, ErrSealed, and what etcd says.
+// ReadStore returns the client of OpenStore, without writing anything. A config key that is missing or damaged is
+// left to fsck. Errors: ErrFormat where a program that knows no more than this one must not read the store,
+// ErrSealed, and errors of etcd.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -70,7 +70,7 @@ type store struct {
 	migrations  []migration // that this program knows
 }
 
-// newStore is one over a client that speaks of etcd's revisions.
+// newStore returns a store over a client that speaks of etcd's revisions.
 func newStore(client *clientv3.Client, prefix string, transformer value.Transformer, known []migration) *store {
 	return &store{client: versionedClient(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: known}
 }
@@ -149,8 +149,8 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	return opened, true, nil
 }
 
-// wrapKeys writes the store's keys as the transformer would have them; false: another
-// server wrote meanwhile.
+// wrapKeys writes the store's keys as the transformer would have them. It returns false where another server wrote
+// meanwhile.
 func (s *store) wrapKeys(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
 	var err error
 	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
@@ -159,7 +159,7 @@ func (s *store) wrapKeys(ctx context.Context, kv *mvccpb.KeyValue, config stored
 	return s.writeConfig(ctx, kv, config)
 }
 
-// writeConfig replaces the config key; false: another did.
+// writeConfig replaces the config key. It returns false where another server wrote meanwhile.
 func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.Config()
 	value, err := s.editConfig(kv, config)
@@ -173,7 +173,8 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 	return r.Succeeded, nil
 }
 
-// editConfig returns the value of the config key with config in it; what it does not know there stays.
+// editConfig returns the value of the config key with config in it, and with the fields that this program does not
+// know.
 func (s *store) editConfig(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if kv != nil {
@@ -201,7 +202,7 @@ func (s *store) unsealClient(ctx context.Context, config stored) (*clientv3.Clie
 	return seal.Client(s.client), keys, stale, nil
 }
 
-// warnReadable says what stays readable in etcd.
+// warnReadable logs what stays readable in etcd.
 func (s *store) warnReadable(ctx context.Context, keys sealed.Keys, encrypts bool) {
 	switch {
 	case !encrypts:
