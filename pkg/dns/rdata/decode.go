@@ -16,21 +16,45 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// decoder reads wire rdata from the front.
+// decoder reads wire rdata from the front. After an error it has no octets left and reads zeros, so that its callers
+// check err once, at the end of a field or of a loop.
 type decoder struct {
 	rest []byte
 	mark byte
+	err  *error // apart, so that an error that escapes does not take the octets to the heap
 }
+
+func newDecoder(wire []byte, mark byte) decoder { return decoder{wire, mark, new(error)} }
 
 var errShort = errors.New("the octets end in the middle of a field")
 
-func (d *decoder) take(n int) ([]byte, error) {
+// fail keeps the first error.
+func (d *decoder) fail(err error) {
+	if *d.err == nil {
+		*d.err = err
+	}
+	d.rest = nil
+}
+
+// take returns the next n octets, or n zeros after an error.
+func (d *decoder) take(n int) []byte {
 	if len(d.rest) < n {
-		return nil, errShort
+		d.fail(errShort)
+		return make([]byte, n)
 	}
 	taken := d.rest[:n]
 	d.rest = d.rest[n:]
-	return taken, nil
+	return taken
+}
+
+// takeRest returns all octets that are left, at least the given number of them.
+func (d *decoder) takeRest(least int) []byte {
+	if len(d.rest) < least {
+		d.fail(errShort)
+	}
+	rest := d.rest
+	d.rest = nil
+	return rest
 }
 
 // decodeWire appends the canonical text of wire rdata. It checks the octets as strictly as encodeText checks text: they
@@ -45,8 +69,7 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 		}
 		return appendUpperHex(text, wire), nil
 	}
-	d := decoder{wire, mark}
-	var err error
+	d := newDecoder(wire, mark)
 	for i, k := range p.fields {
 		if i >= len(p.fields)-p.optional && len(d.rest) == 0 {
 			break
@@ -54,8 +77,8 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		if text, err = d.readField(t, k, text, wire); err != nil {
-			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[k], err)
+		if text = d.readField(t, k, text, wire); *d.err != nil {
+			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[k], *d.err)
 		}
 	}
 	if len(d.rest) > 0 {
@@ -68,49 +91,29 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-func (d *decoder) readField(t Type, k kind, text, wire []byte) ([]byte, error) {
+// readField appends the text of the next field, which is of kind k.
+func (d *decoder) readField(t Type, k kind, text, wire []byte) []byte {
 	switch k {
 	case kindUint8:
-		octets, err := d.take(1)
-		if err != nil {
-			return nil, err
-		}
-		return strconv.AppendUint(text, uint64(octets[0]), 10), nil
+		return strconv.AppendUint(text, uint64(d.take(1)[0]), 10)
 	case kindUint16:
-		octets, err := d.take(2)
-		if err != nil {
-			return nil, err
-		}
-		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(octets)), 10), nil
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(d.take(2))), 10)
 	case kindUint32:
-		octets, err := d.take(4)
-		if err != nil {
-			return nil, err
-		}
-		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(octets)), 10), nil
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(d.take(4))), 10)
 	case kindRRType:
-		octets, err := d.take(2)
-		if err != nil {
-			return nil, err
-		}
-		return append(text, Type(binary.BigEndian.Uint16(octets)).String()...), nil
+		return append(text, Type(binary.BigEndian.Uint16(d.take(2))).String()...)
 	case kindName:
 		return d.readName(text)
-	case kindIPv4, kindIPv6:
-		return d.readAddress(text, k)
+	case kindIPv4:
+		return d.readAddress(text, 4)
+	case kindIPv6:
+		return d.readAddress(text, 16)
 	case kindString:
-		octets, err := d.readString()
-		if err != nil {
-			return nil, err
-		}
-		return appendString(text, octets), nil
+		return appendString(text, d.readString())
 	case kindDigits, kindDecimal, kindTag:
-		octets, err := d.readString()
-		if err != nil {
-			return nil, err
-		}
+		octets := d.readString()
 		if err := checkBareString(k, string(octets)); err != nil {
-			return nil, err
+			d.fail(err)
 		}
 		for _, c := range octets {
 			if 'A' <= c && c <= 'Z' {
@@ -118,193 +121,131 @@ func (d *decoder) readField(t Type, k kind, text, wire []byte) ([]byte, error) {
 			}
 			text = append(text, c)
 		}
-		return text, nil
+		return text
 	case kindOctets:
-		octets := d.rest
-		d.rest = nil
-		return appendString(text, octets), nil
+		return appendString(text, d.takeRest(0))
 	case kindStrings:
-		if len(d.rest) == 0 {
-			return nil, errShort
+		text = appendString(text, d.readString())
+		for len(d.rest) > 0 {
+			text = appendString(append(text, ' '), d.readString())
 		}
-		for first := true; len(d.rest) > 0; first = false {
-			octets, err := d.readString()
-			if err != nil {
-				return nil, err
-			}
-			if !first {
-				text = append(text, ' ')
-			}
-			text = appendString(text, octets)
-		}
-		return text, nil
+		return text
 	case kindHex:
-		if len(d.rest) == 0 {
-			return nil, errShort
-		}
-		text = appendUpperHex(text, d.rest)
-		d.rest = nil
-		return text, nil
+		return appendUpperHex(text, d.takeRest(1))
 	case kindBase64:
-		if len(d.rest) == 0 {
-			return nil, errShort
-		}
-		text = base64.StdEncoding.AppendEncode(text, d.rest)
-		d.rest = nil
-		return text, nil
+		return base64.StdEncoding.AppendEncode(text, d.takeRest(1))
 	case kindLOC:
 		return d.readLOC(text)
-	default:
-		return d.readRareField(t, k, text, wire)
 	}
+	return d.readRareField(t, k, text, wire)
 }
 
 // readRareField reads the kinds of fields that are rare in zones.
-func (d *decoder) readRareField(t Type, k kind, text, wire []byte) ([]byte, error) {
+func (d *decoder) readRareField(t Type, k kind, text, wire []byte) []byte {
 	switch k {
 	case kindEUI48, kindEUI64:
 		n := 6
 		if k == kindEUI64 {
 			n = 8
 		}
-		octets, err := d.take(n)
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range octets {
+		for i, c := range d.take(n) {
 			if i > 0 {
 				text = append(text, '-')
 			}
 			text = hex.AppendEncode(text, []byte{c})
 		}
-		return text, nil
+		return text
 	case kindLocator64:
-		octets, err := d.take(8)
-		if err != nil {
-			return nil, err
-		}
+		octets := d.take(8)
 		for i := 0; i < 8; i += 2 {
 			if i > 0 {
 				text = append(text, ':')
 			}
 			text = hex.AppendEncode(text, octets[i:i+2])
 		}
-		return text, nil
+		return text
 	case kindTypes:
 		return d.readTypes(text)
 	case kindSalt:
-		octets, err := d.readString()
-		if err != nil {
-			return nil, err
-		}
+		octets := d.readString()
 		if len(octets) == 0 {
-			return append(text, '-'), nil
+			return append(text, '-')
 		}
-		return appendUpperHex(text, octets), nil
+		return appendUpperHex(text, octets)
 	case kindHash32:
-		octets, err := d.readString()
-		if err != nil {
-			return nil, err
-		}
+		octets := d.readString()
 		if len(octets) == 0 {
-			return nil, errShort
+			d.fail(errShort)
 		}
-		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets), nil
+		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets)
 	case kindParams:
 		return d.readParams(text)
 	case kindPrefixes:
 		return d.readPrefixes(text)
 	case kindDiscovery:
-		octets, err := d.take(1)
-		if err != nil {
-			return nil, err
-		}
-		text = append(text, '0'+octets[0]>>7, ' ')
-		return strconv.AppendUint(text, uint64(octets[0]&0x7f), 10), nil
+		octet := d.take(1)[0]
+		return strconv.AppendUint(append(text, '0'+octet>>7, ' '), uint64(octet&0x7f), 10)
 	case kindGateway:
 		return d.readGateway(text, gatewayType(t, wire))
 	case kindHIP:
 		return d.readHIP(text)
 	}
-	return nil, fmt.Errorf("no reader for %s", kindWords[k])
+	d.fail(fmt.Errorf("no reader for %s", kindWords[k]))
+	return text
 }
 
 // readString reads a length octet and as many octets.
-func (d *decoder) readString() ([]byte, error) {
-	length, err := d.take(1)
-	if err != nil {
-		return nil, err
-	}
-	return d.take(int(length[0]))
-}
+func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
 
 // readName reads an uncompressed name. One that ends in the mark was relative.
-func (d *decoder) readName(text []byte) ([]byte, error) {
+func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {
-		length, err := d.take(1)
-		if err != nil {
-			return nil, err
-		}
-		n := int(length[0])
+		n := int(d.take(1)[0])
 		switch total += 1 + n; {
 		case n > 63:
-			return nil, errors.New("a compressed name; write it out")
+			d.fail(errors.New("a compressed name; write it out"))
+			return text
 		case total > 255 && !d.markEnds(n, total):
-			return nil, errors.New("a name of more than 255 octets (RFC 1035 §2.3.4)")
+			d.fail(errors.New("a name of more than 255 octets (RFC 1035 §2.3.4)"))
+			return text
 		case n == 0 && len(text) == start:
-			return append(text, '.'), nil
+			return append(text, '.')
 		case n == 0:
-			return text, nil
+			return text
 		}
-		label, err := d.take(n)
-		if err != nil {
-			return nil, err
-		}
+		label := d.take(n)
 		if d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0 {
 			d.rest = d.rest[1:]
 			if len(text) == start {
-				return append(text, '@'), nil
+				return append(text, '@')
 			}
-			return text[:len(text)-1], nil
+			return text[:len(text)-1]
 		}
-		text = appendLabel(text, label)
-		text = append(text, '.')
+		text = append(appendLabel(text, label), '.')
 	}
 }
 
-func (d *decoder) readAddress(text []byte, k kind) ([]byte, error) {
-	n := 4
-	if k == kindIPv6 {
-		n = 16
-	}
-	octets, err := d.take(n)
-	if err != nil {
-		return nil, err
-	}
-	addr, _ := netip.AddrFromSlice(octets)
-	return addr.AppendTo(text), nil
+func (d *decoder) readAddress(text []byte, octets int) []byte {
+	addr, _ := netip.AddrFromSlice(d.take(octets))
+	return addr.AppendTo(text)
 }
 
 // readTypes reads a bit map of RR types (RFC 4034 §4.1.2).
-func (d *decoder) readTypes(text []byte) ([]byte, error) {
+func (d *decoder) readTypes(text []byte) []byte {
 	last := -1
 	for first := true; len(d.rest) > 0; {
-		head, err := d.take(2)
-		if err != nil {
-			return nil, err
-		}
+		head := d.take(2)
 		window, length := int(head[0]), int(head[1])
 		if window <= last || length == 0 || length > 32 {
-			return nil, errors.New("the windows of the bit map are not in order, or empty, or too long (RFC 4034 §4.1.2)")
+			d.fail(errors.New("the windows of the bit map are not in order, or empty, or too long (RFC 4034 §4.1.2)"))
+			return text
 		}
 		last = window
-		bits, err := d.take(length)
-		if err != nil {
-			return nil, err
-		}
+		bits := d.take(length)
 		if bits[length-1] == 0 {
-			return nil, errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)")
+			d.fail(errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)"))
+			return text
 		}
 		for i := 0; i < 8*length; i++ {
 			if bits[i/8]&(0x80>>(i%8)) == 0 {
@@ -317,20 +258,14 @@ func (d *decoder) readTypes(text []byte) ([]byte, error) {
 			text = append(text, Type(window*256+i).String()...)
 		}
 	}
-	return text, nil
+	return text
 }
 
 // readPrefixes reads the items of APL (RFC 3123 §4).
-func (d *decoder) readPrefixes(text []byte) ([]byte, error) {
+func (d *decoder) readPrefixes(text []byte) []byte {
 	for first := true; len(d.rest) > 0; first = false {
-		head, err := d.take(4)
-		if err != nil {
-			return nil, err
-		}
-		afd, err := d.take(int(head[3] & 0x7f))
-		if err != nil {
-			return nil, err
-		}
+		head := d.take(4)
+		afd := d.take(int(head[3] & 0x7f))
 		var octets []byte
 		switch family := binary.BigEndian.Uint16(head); family {
 		case 1:
@@ -338,24 +273,24 @@ func (d *decoder) readPrefixes(text []byte) ([]byte, error) {
 		case 2:
 			octets = make([]byte, 16)
 		default:
-			return nil, fmt.Errorf("address family %d; this type has 1 (IPv4) and 2 (IPv6)", family)
+			d.fail(fmt.Errorf("address family %d; this type has 1 (IPv4) and 2 (IPv6)", family))
+			return text
 		}
 		if len(afd) > len(octets) || int(head[2]) > 8*len(octets) || len(afd) > 0 && afd[len(afd)-1] == 0 {
-			return nil, errors.New("a prefix longer than its address, or with trailing zero octets (RFC 3123 §4)")
+			d.fail(errors.New("a prefix longer than its address, or with trailing zero octets (RFC 3123 §4)"))
+			return text
 		}
 		copy(octets, afd)
 		addr, _ := netip.AddrFromSlice(octets)
-		prefix := netip.PrefixFrom(addr, int(head[2]))
 		if !first {
 			text = append(text, ' ')
 		}
 		if head[3]&0x80 != 0 {
 			text = append(text, '!')
 		}
-		text = append(text, '0'+head[1], ':')
-		text = prefix.AppendTo(text)
+		text = netip.PrefixFrom(addr, int(head[2])).AppendTo(append(text, '0'+head[1], ':'))
 	}
-	return text, nil
+	return text
 }
 
 // gatewayType returns the second octet of both types that have one, without the discovery bit of AMTRELAY (RFC 8777
@@ -368,49 +303,37 @@ func gatewayType(t Type, wire []byte) byte {
 }
 
 // readGateway reads the gateway of IPSECKEY (RFC 4025 §2.5) and AMTRELAY.
-func (d *decoder) readGateway(text []byte, gatewayType byte) ([]byte, error) {
+func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	switch gatewayType {
 	case 0:
-		return append(text, '.'), nil
+		return append(text, '.')
 	case 1:
-		return d.readAddress(text, kindIPv4)
+		return d.readAddress(text, 4)
 	case 2:
-		return d.readAddress(text, kindIPv6)
+		return d.readAddress(text, 16)
 	case 3:
 		return d.readName(text)
 	}
-	return nil, errGatewayType(gatewayType)
+	d.fail(errGatewayType(gatewayType))
+	return text
 }
 
 // readHIP reads all of HIP (RFC 8005 §5).
-func (d *decoder) readHIP(text []byte) ([]byte, error) {
-	head, err := d.take(4)
-	if err != nil {
-		return nil, err
-	}
-	hit, err := d.take(int(head[0]))
-	if err != nil {
-		return nil, err
-	}
-	key, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
-	if err != nil {
-		return nil, err
-	}
+func (d *decoder) readHIP(text []byte) []byte {
+	head := d.take(4)
+	hit := d.take(int(head[0]))
+	key := d.take(int(binary.BigEndian.Uint16(head[2:])))
 	if len(hit) == 0 || len(key) == 0 {
-		return nil, errShort
+		d.fail(errShort)
+		return text
 	}
 	text = strconv.AppendUint(text, uint64(head[1]), 10)
-	text = append(text, ' ')
-	text = appendUpperHex(text, hit)
-	text = append(text, ' ')
-	text = base64.StdEncoding.AppendEncode(text, key)
+	text = appendUpperHex(append(text, ' '), hit)
+	text = base64.StdEncoding.AppendEncode(append(text, ' '), key)
 	for len(d.rest) > 0 {
-		text = append(text, ' ')
-		if text, err = d.readName(text); err != nil {
-			return nil, err
-		}
+		text = d.readName(append(text, ' '))
 	}
-	return text, nil
+	return text
 }
 
 // markEnds reports that the next label, of n octets, with which the name is total octets long, is the mark that ends

@@ -57,12 +57,11 @@ func FuzzParseValue(f *testing.F) {
 // joined is the text that character-strings carry together.
 func joined(t interface{ Fatal(...any) }, wire []byte) []byte {
 	var all []byte
-	for d := (decoder{rest: wire}); len(d.rest) > 0; {
-		s, err := d.readString()
-		if err != nil {
-			t.Fatal(err)
+	for d := newDecoder(wire, noMark); len(d.rest) > 0; {
+		all = append(all, d.readString()...)
+		if *d.err != nil {
+			t.Fatal(*d.err)
 		}
-		all = append(all, s...)
 	}
 	return all
 }

@@ -48,16 +48,9 @@ func CheckLoadable(t Type, wire []byte) error {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
 		}
 	case mdns.TypeNAPTR:
-		d := decoder{rest: wire[4:]}
-		for i := 0; ; i++ {
-			octets, err := d.readString()
-			if err != nil {
-				return err
-			}
-			if i == 2 { // after flags and services
-				return checkSubstitution(octets)
-			}
-		}
+		d := newDecoder(wire[4:], noMark)
+		_, _ = d.readString(), d.readString() // flags and services
+		return checkSubstitution(d.readString())
 	case mdns.TypeSVCB, mdns.TypeHTTPS:
 		return checkParams(wire)
 	case mdns.TypeSPF:
@@ -85,8 +78,8 @@ func CheckLoadable(t Type, wire []byte) error {
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, as in \"10 3 2 gw.example.org. AQNR...\"")
 		}
 		if wire[1] == 3 {
-			d := decoder{rest: wire[3:]}
-			if gateway, err := d.readName(nil); err != nil || bytes.Contains(gateway, []byte(`\000`)) {
+			d := newDecoder(wire[3:], noMark)
+			if gateway := d.readName(nil); *d.err != nil || bytes.Contains(gateway, []byte(`\000`)) {
 				return errors.New("the gateway of an IPSECKEY has a zero octet in its name, where some servers end it; name a host")
 			}
 		}
@@ -119,12 +112,12 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 	case typeDSYNC:
 		// RFC 9859 §3: an RR type, a scheme, a port and a target that is not compressed.
-		d := decoder{rest: wire}
-		if _, err := d.take(5); err != nil {
+		d := newDecoder(wire, noMark)
+		if d.take(5); *d.err != nil {
 			return errors.New("a DSYNC holds an RR type, a scheme, a port and a target (RFC 9859 §3), and this one ends before the target; write all of it")
 		}
-		target, err := d.readName(nil)
-		if err != nil || len(d.rest) > 0 {
+		target := d.readName(nil)
+		if *d.err != nil || len(d.rest) > 0 {
 			return errors.New("a DSYNC ends in the name of its target, written out (RFC 9859 §3); correct the octets after the fifth")
 		}
 		if !isHost(string(target)) {
@@ -139,8 +132,8 @@ func CheckLoadable(t Type, wire []byte) error {
 			return errors.New("an NSAP address has at least one octet")
 		}
 	case typeWALLET:
-		d := decoder{rest: wire}
-		if _, err := d.readField(t, kindStrings, nil, nil); err != nil {
+		d := newDecoder(wire, noMark)
+		if d.readField(t, kindStrings, nil, nil); *d.err != nil {
 			return errors.New("a WALLET holds character-strings; write each with its length octet")
 		}
 	}
@@ -209,8 +202,8 @@ func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	const privateDNS, privateOID = 253, 254
 	switch algorithm {
 	case privateDNS:
-		d := decoder{rest: key}
-		if _, err := d.readName(nil); err != nil || len(d.rest) == 0 {
+		d := newDecoder(key, noMark)
+		if d.readName(nil); *d.err != nil || len(d.rest) == 0 {
 			return errors.New("data of algorithm 253 begins with the name of the algorithm (RFC 4034 §A.1.1); put it in front")
 		}
 	case privateOID:

@@ -135,39 +135,31 @@ func pow10(n int) int64 {
 }
 
 // readLOC appends the text that appendLOC reads, with all its parts.
-func (d *decoder) readLOC(text []byte) ([]byte, error) {
-	octets, err := d.take(16)
-	if err != nil {
-		return nil, err
-	}
+func (d *decoder) readLOC(text []byte) []byte {
+	octets := d.take(16)
 	if octets[0] != 0 {
-		return nil, fmt.Errorf("version %d; only version 0 is defined (RFC 1876 §2)", octets[0])
+		d.fail(fmt.Errorf("version %d; only version 0 is defined (RFC 1876 §2)", octets[0]))
 	}
-	if text, err = appendAngle(text, binary.BigEndian.Uint32(octets[4:]), 90, 'N', 'S'); err != nil {
-		return nil, err
-	}
-	if text, err = appendAngle(text, binary.BigEndian.Uint32(octets[8:]), 180, 'E', 'W'); err != nil {
-		return nil, err
-	}
+	text = d.appendAngle(text, binary.BigEndian.Uint32(octets[4:]), 90, 'N', 'S')
+	text = d.appendAngle(text, binary.BigEndian.Uint32(octets[8:]), 180, 'E', 'W')
 	text = appendMetres(text, int64(binary.BigEndian.Uint32(octets[12:]))-locSeaLevel)
 	for _, size := range octets[1:4] {
 		digit, exponent := int64(size>>4), int(size&0x0f)
 		if digit > 9 || exponent > 9 || digit == 0 && exponent > 0 {
-			return nil, fmt.Errorf("size or precision %#02x is not a digit and a power of ten (RFC 1876 §2)", size)
+			d.fail(fmt.Errorf("size or precision %#02x is not a digit and a power of ten (RFC 1876 §2)", size))
 		}
-		text = append(text, ' ')
-		text = appendMetres(text, digit*pow10(exponent))
+		text = appendMetres(append(text, ' '), digit*pow10(exponent))
 	}
-	return text, nil
+	return text
 }
 
-func appendAngle(text []byte, octets uint32, most int64, plus, minus byte) ([]byte, error) {
+func (d *decoder) appendAngle(text []byte, octets uint32, most int64, plus, minus byte) []byte {
 	angle, direction := int64(octets)-locEquator, plus
 	if angle < 0 {
 		angle, direction = -angle, minus
 	}
 	if angle > most*locDegree {
-		return nil, fmt.Errorf("an angle of more than %d degrees", most)
+		d.fail(fmt.Errorf("an angle of more than %d degrees", most))
 	}
 	text = strconv.AppendInt(text, angle/locDegree, 10)
 	text = append(text, ' ')
@@ -176,7 +168,7 @@ func appendAngle(text []byte, octets uint32, most int64, plus, minus byte) ([]by
 	text = strconv.AppendInt(text, angle/1000%60, 10)
 	thousandths := angle % 1000
 	text = append(text, '.', '0'+byte(thousandths/100), '0'+byte(thousandths/10%10), '0'+byte(thousandths%10))
-	return append(text, ' ', direction, ' '), nil
+	return append(text, ' ', direction, ' ')
 }
 
 func appendMetres(text []byte, cm int64) []byte {

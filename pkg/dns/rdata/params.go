@@ -92,30 +92,23 @@ func appendHints(wire []byte, key mdns.SVCBKey, list string) ([]byte, error) {
 
 // addParams inserts parameters, octets by key, into SVCB wire rdata, in order.
 func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
-	d := decoder{rest: wire[2:]}
-	if _, err := d.readName(nil); err != nil {
-		return nil, err
-	}
+	d := newDecoder(wire[2:], noMark)
+	d.readName(nil)
 	head := len(wire) - len(d.rest)
 	keys := make([]uint16, 0, len(octets))
 	for key := range octets {
 		keys = append(keys, key)
 	}
 	for len(d.rest) > 0 {
-		front, err := d.take(4)
-		if err != nil {
-			return nil, err
-		}
-		key := binary.BigEndian.Uint16(front)
-		value, err := d.take(int(binary.BigEndian.Uint16(front[2:])))
-		if err != nil {
-			return nil, err
-		}
+		key, value := d.readParam()
 		if _, twice := octets[key]; twice {
 			return nil, fmt.Errorf("%s stands twice; write each key once", mdns.SVCBKey(key))
 		}
 		octets[key] = value
 		keys = append(keys, key)
+	}
+	if *d.err != nil {
+		return nil, *d.err
 	}
 	slices.Sort(keys)
 	merged := slices.Clone(wire[:head])
@@ -129,41 +122,45 @@ func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
 
 // readParams reads service parameters (RFC 9460 §2.2). The library formats most values. All are written in quotes,
 // which some need.
-func (d *decoder) readParams(text []byte) ([]byte, error) {
+func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
 		start := d.rest
-		head, err := d.take(4)
-		if err != nil {
-			return nil, err
-		}
-		key := mdns.SVCBKey(binary.BigEndian.Uint16(head))
-		value, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
-		if err != nil {
-			return nil, err
+		number, value := d.readParam()
+		key := mdns.SVCBKey(number)
+		if *d.err != nil {
+			return text
 		}
 		if int(key) <= last {
-			return nil, fmt.Errorf("parameter %s stands twice or not in order (RFC 9460 §2.2); sort the keys by number", key)
+			d.fail(fmt.Errorf("parameter %s stands twice or not in order (RFC 9460 §2.2); sort the keys by number", key))
+			return text
 		}
 		if last >= 0 {
 			text = append(text, ' ')
 		}
 		last = int(key)
 		var written string
+		var err error
 		if key == mdns.SVCB_IPV4HINT || key == mdns.SVCB_IPV6HINT {
 			written, err = formatHints(key, value)
 		} else {
 			written, err = formatParamByLibrary(start[:4+len(value)])
 		}
 		if err != nil {
-			return nil, err
+			d.fail(err)
 		}
 		text = append(text, key.String()...)
 		if written != "" {
 			text = append(append(append(text, '=', '"'), written...), '"')
 		}
 	}
-	return text, nil
+	return text
+}
+
+// readParam reads the next service parameter.
+func (d *decoder) readParam() (key uint16, value []byte) {
+	head := d.take(4)
+	return binary.BigEndian.Uint16(head), d.take(int(binary.BigEndian.Uint16(head[2:])))
 }
 
 // formatHints formats the addresses of an ipv4hint or ipv6hint.
@@ -199,10 +196,8 @@ func formatParamByLibrary(param []byte) (string, error) {
 
 // checkParams checks service parameters: which need others (RFC 9460 §2.4.3, §8), and which not every server loads.
 func checkParams(wire []byte) error {
-	d := decoder{rest: wire[2:]}
-	if _, err := d.readName(nil); err != nil {
-		return err
-	}
+	d := newDecoder(wire[2:], noMark)
+	d.readName(nil)
 	var present [1 << 16 / 64]uint64
 	var mandatory []byte
 	params := 0
@@ -212,15 +207,7 @@ func checkParams(wire []byte) error {
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, or write a priority from 1")
 	}
 	for len(d.rest) > 0 {
-		head, err := d.take(4)
-		if err != nil {
-			return err
-		}
-		key := binary.BigEndian.Uint16(head)
-		value, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
-		if err != nil {
-			return err
-		}
+		key, value := d.readParam()
 		present[key/64] |= 1 << (key % 64)
 		params++
 		switch mdns.SVCBKey(key) {
@@ -257,6 +244,9 @@ func checkParams(wire []byte) error {
 				return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")
 			}
 		}
+	}
+	if *d.err != nil {
+		return *d.err
 	}
 	if most := maxFields - 2; params > most { // priority and target count
 		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out", params, most)
