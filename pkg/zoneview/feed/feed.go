@@ -112,10 +112,13 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 
 // Apply takes a transaction of the journal in, or keeps it until the proof of its zone has ended. first is the identity
 // of a zone that the transaction makes. A transaction of a frozen zone is passed over: what it leads to is not known.
-// After an error the zone is frozen, or is to be read anew.
+// After an error the zone is frozen, or is to be read anew; when ctx has ended, nothing is taken in.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	z := f.ensureZone(key)
 	if first.UID != "" {
 		z.identity = first

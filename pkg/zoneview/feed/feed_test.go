@@ -189,8 +189,11 @@ func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
 	proof := f.Base("a", f.base("a", 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := proof.Run(ctx); !errors.Is(err, context.Canceled) || f.at("a") != -1 {
-		t.Errorf("%v, the zone is at %d", err, f.at("a"))
+	if err := proof.Run(ctx); !errors.Is(err, context.Canceled) || f.at("a") != -1 || f.zones["a"].proof != nil {
+		t.Errorf("%v, the zone is at %d, its content held: %t", err, f.at("a"), f.zones["a"].proof != nil)
+	}
+	if err := f.Feed.Apply(ctx, "a", content.Transaction{Steps: f.steps[2:3]}, zoneview.Zone{}); !errors.Is(err, context.Canceled) || f.zones["a"].misfits > 0 {
+		t.Errorf("after the end: %v, %d misfits", err, f.zones["a"].misfits)
 	}
 }
 

@@ -63,7 +63,7 @@ func (p *Proof) Run(ctx context.Context) error {
 	case p.feed.slots <- struct{}{}:
 		defer func() { <-p.feed.slots }()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return p.finishProof(ctx, nil, nil)
 	}
 	snapshot := p.base.Snapshot
 	err := snapshot.Prove()
@@ -91,10 +91,13 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if z.proof != p || ctx.Err() != nil {
+	if z.proof != p {
 		return context.Cause(ctx)
 	}
-	z.proof = nil
+	z.proof = nil // also where ctx has ended: a source that is away must not hold the content of a zone
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	switch {
 	case err != nil && p.base.Final:
 		f.freezeZone(ctx, p.key, err)

@@ -123,9 +123,6 @@ func (p *pass) Ready() { p.EndListing(p.ctx, p.unreadable) }
 
 // Apply takes in a transaction of the journal.
 func (p *pass) Apply(uid string, tx content.Transaction) {
-	if p.ctx.Err() != nil {
-		return
-	}
 	var first zoneview.Zone
 	if tx.Zone != nil {
 		first = identify(uid, *tx.Zone)
