@@ -30,7 +30,7 @@ import (
 // deletion of any namespace, of which it cannot know whether it is empty; all of it ends when the server is back.
 func TestAggregation_serverAway(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	typed, objects := clients(t, c.kube.Admin())
 	for _, namespace := range []string{"away", "unrelated"} {
 		if err := c.kube.Namespace(ctx, namespace); err != nil {
@@ -209,7 +209,7 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 // without them, else by not being ready until it has them.
 func TestAggregation_missingRightsAreNamed(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	const user = "system:serviceaccount:poor:server"
 	kubeconfig := must(c.kube.ServiceAccount(ctx, "poor", "server"))(t)
 	config := kuberig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must(rig.FreePort())(t)}

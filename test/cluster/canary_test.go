@@ -32,7 +32,7 @@ var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
 // others are not there, and one Secret cannot be understood.
 func TestController_secretsAreNowhere(t *testing.T) {
 	c := need(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
 	defer cancel()
 	kubectl := func(stdin string, args ...string) string {
 		t.Helper()

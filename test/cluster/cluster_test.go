@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
 
 // home is where everything of this test binary lies; TestMain removes it.
 var home string

@@ -86,7 +86,7 @@ func (c *cluster) neighbours(ctx context.Context, t *testing.T, own, secret stri
 // own objects: a token that is none for this list is 400 or 410 (attack 47).
 func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	n := c.neighbours(ctx, t, "curious", "victim")
 	_, all := clients(t, c.kube.Admin())
 	var tokens []string
@@ -209,7 +209,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 // events say names none of theirs (S1.7, attack 48).
 func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	n := c.neighbours(ctx, t, "asker", "hushed")
 	_, all := clients(t, c.kube.Admin())
 	// A zone of a third that both may write into, where the victim was first.
@@ -316,7 +316,7 @@ func second[T any](_ T, err error) error { return err }
 // The refusal of somebody who may not is the same for what is there and for what is not (attack 48).
 func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	n := c.neighbours(ctx, t, "prober", "quiet")
 	config := must(kuberig.ClientConfig(n.kubeconfig))(t)
 	client := httpClient(t, config)

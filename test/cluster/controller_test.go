@@ -65,7 +65,7 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 // eventually asks until it is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never so: %s", what)
 		}
@@ -76,7 +76,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 // the other takes over where it ended, and who is told to stop ends in order.
 func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	c := need(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
 	defer cancel()
 	dir := t.TempDir()
 	kubectl := func(stdin string, args ...string) string {

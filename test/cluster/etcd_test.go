@@ -41,7 +41,7 @@ func (c *cluster) direct(t *testing.T, server *kuberig.Server) *dynamic.DynamicC
 // one of the three files is not right it does not start and says where it could not connect to.
 func TestEtcd_clientsBringCertificates(t *testing.T) {
 	c := need(t)
-	ctx := within(t, 2*patience)
+	ctx := within(t, 2*waitTimeout)
 	const namespace = "secure"
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func legible(t *testing.T, dir string, words []string) (found []string) {
 // has the key reads it after a restart, one that has not does not start.
 func TestEtcd_filesTellNothingOfAnEncryptedZone(t *testing.T) {
 	c := need(t)
-	ctx := within(t, 2*patience)
+	ctx := within(t, 2*waitTimeout)
 	const namespace = "vault"
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ var forged = []string{"X-Remote-User: admin", "X-Remote-Group: system:masters", 
 // anybody else changes it (attacks 41, 42, 43).
 func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	who := c.callers(t, "mallory")
 	const records = "GET /apis/kubi.zone/v1alpha1/namespaces/kube-system/records"
 	direct, aggregated := c.server.Addr, c.kube.Addr
@@ -173,7 +173,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 // nobody's (attack 41).
 func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	typed, _ := clients(t, c.kube.Admin())
 	if _, err := c.kube.ServiceAccount(ctx, "tokens", "robot"); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func isHealth(path string) bool {
 // discovery, which RBAC gives to whoever is authenticated, but neither metrics nor anything for debugging (attack 44).
 func TestIdentity_everyPathAsksWho(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	who := c.callers(t, "mallory")
 	index, err := c.ask(ctx, c.server.Addr, who.admin, "GET /")
 	if err != nil || index.status != http.StatusOK {
@@ -290,7 +290,7 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 // redirect, which kube-apiserver might follow with its own certificate (attack 45).
 func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	who := c.callers(t, "walker-user")
 	if _, err := c.tenant(ctx, "walker", "walker-user", "walker.example."); err != nil {
 		t.Fatal(err)
@@ -436,7 +436,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 // A server that would believe every certificate of the front proxy's authority does not start (attack 42).
 func TestIdentity_allowedNamesAreRequired(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	_, err := kuberig.StartServer(ctx, filepath.Join(t.TempDir(), "open"), kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		Args: []string{"--requestheader-client-ca-file", filepath.Join(home, "kube", "front-proxy-ca.crt")},

@@ -89,7 +89,7 @@ func (h *taker) now() map[string]string {
 // delivers a newer one, and the first wakes: it writes nothing, and ends. Then the metrics of the one that works.
 func TestController_pausedWritesNothingWhenItWakes_F22(t *testing.T) {
 	c := need(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
 	defer cancel()
 	kubectl := func(stdin string, args ...string) string {
 		t.Helper()

@@ -90,7 +90,7 @@ func (l *load) try(ctx context.Context, what string, request func(ctx context.Co
 // restart, and do not slow down the server that starts: that would be more of the same.
 const breath = 20 * time.Millisecond
 
-// write creates, changes and deletes records until enough is closed; patience bounds it, so every try has an end.
+// write creates, changes and deletes records until enough is closed; waitTimeout bounds it, so every try has an end.
 func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
 	client := l.clients[worker%len(l.clients)]
 	for n := 0; ; n++ {
@@ -285,7 +285,7 @@ func TestReplicas_rollingRestart(t *testing.T) {
 	c := need(t)
 	for _, replicas := range []int{2, 3} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
-			ctx := within(t, patience)
+			ctx := within(t, waitTimeout)
 			namespace := fmt.Sprintf("rolling-%d", replicas)
 			c.zoneFor(ctx, t, namespace)
 			if err := c.scale(ctx, replicas); err != nil {
@@ -338,7 +338,7 @@ func shown(store cache.Store) map[string]string {
 // such record is there, and then in the zone, or it is neither; and what was answered stays.
 func TestReplicas_unknownOutcomesCanBeLookedUp(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	const namespace = "doubt"
 	c.zoneFor(ctx, t, namespace)
 	if err := c.scale(ctx, 2); err != nil {
@@ -358,7 +358,7 @@ func TestReplicas_unknownOutcomesCanBeLookedUp(t *testing.T) {
 				name := fmt.Sprintf("unknown-%d", i)
 				wait := time.Duration(i) * time.Millisecond
 				if i%10 == 9 {
-					wait = patience // some have their answer on any machine
+					wait = waitTimeout // some have their answer on any machine
 				}
 				short, cancel := context.WithTimeout(ctx, wait)
 				defer cancel()

@@ -121,7 +121,7 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain
 }
 
 func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + "-" + who
 	other := name + "-other"
@@ -200,7 +200,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
 	}
-	poll(ts, patience, args)
+	poll(ts, waitTimeout, args)
 }
 
 // within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.

@@ -29,7 +29,7 @@ import (
 // others, and an Event in the Record's namespace says which rule and what would be right.
 func TestUpgrade_tellsOwnersWhatIsReleased_S5_9(t *testing.T) {
 	c := need(t)
-	ctx := within(t, 2*patience)
+	ctx := within(t, 2*waitTimeout)
 	dir := t.TempDir()
 	member := must(kuberig.StartEtcd(ctx, filepath.Join(dir, "etcd")))(t)
 	t.Cleanup(member.Close)

@@ -32,7 +32,7 @@ import (
 // middle of a revision is compared with that, and one that is deleted there is gone.
 func TestVersions_informersBehindTheAggregator(t *testing.T) {
 	c := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	const namespace, objects = "versions", 40
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		t.Fatal(err)

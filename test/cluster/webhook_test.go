@@ -176,7 +176,7 @@ func waitAnswer(ctx context.Context, t *testing.T, what string, try func() error
 // refuses or lets pass as its failurePolicy says.
 func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	c := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	const namespace = "hooks"
 	kubeconfig := must(c.tenant(ctx, namespace, "hooks-user", "hooks.example."))(t)
 	_, tenant := clients(t, must(kuberig.ClientConfig(kubeconfig))(t))

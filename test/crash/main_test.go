@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
 
 var (
 	soak = flag.Duration("soak", 0, "how long TestSoak goes on with faults chosen at random; 0: it does not")

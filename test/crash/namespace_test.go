@@ -21,7 +21,7 @@ import (
 // server. Then it is finalized by force with a record left, and that is decided as the rules say (S2.8).
 func TestNamespace_terminatesUnderACascade_S2_8(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 2*patience)
+	ctx := within(t, 2*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	api := w.clientsOf(t, one)[0]

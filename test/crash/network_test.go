@@ -66,7 +66,7 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 4*patience)
+	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	line := startProxy(t, e.members[0].clients.Addr)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, "http://"+line.Addr.String())
@@ -98,7 +98,7 @@ func TestF07_serverCutOffFromEtcd(t *testing.T) {
 func TestF09_slowAndBreakingLines(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 4*patience)
+	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one, other)
@@ -133,7 +133,7 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 func TestF09_transfersOverABadLine(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one)

@@ -44,7 +44,7 @@ func (l *load) fill(ctx context.Context, t *testing.T, n int) {
 // each has one version of the zone, and the changes since lead from it to what the zone is.
 func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one, other)
@@ -135,7 +135,7 @@ func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 // less memory than it would like.
 func TestF27_killedForItsMemory(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one)

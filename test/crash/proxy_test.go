@@ -159,11 +159,11 @@ type piece struct {
 	due   time.Time
 }
 
-// flow carries one way. Bytes in flight are delayed together, not one after the other.
+// flow carries one way. Bytes in pending are delayed together, not one after the other.
 func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
-	flight := make(chan piece, 1024)
+	pending := make(chan piece, 1024)
 	go func() {
-		defer close(flight)
+		defer close(pending)
 		buffer := make([]byte, 32<<10)
 		for {
 			p.mu.Lock()
@@ -180,7 +180,7 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 					due = due.Add(retransmission)
 				}
 				p.mu.Unlock()
-				flight <- piece{bytes.Clone(buffer[:n]), due}
+				pending <- piece{bytes.Clone(buffer[:n]), due}
 			}
 			if err != nil {
 				return
@@ -189,7 +189,7 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 	}()
 	carried, silent := 0, false
 	var free chan struct{}
-	for x := range flight {
+	for x := range pending {
 		if silent {
 			continue
 		}

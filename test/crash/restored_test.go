@@ -49,7 +49,7 @@ func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 // member.
 func TestF17_restoredAsItWas(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one)

@@ -28,7 +28,7 @@ import (
 // then whom the headers name, and nobody again when it is taken back; the one that stays is believed all the time.
 func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one)
@@ -94,7 +94,7 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 // trusted before either is used. The server is not started again; writes go on when etcd trusts the new one alone.
 func TestF26_etcdAuthorityChanges(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	old, next := must(rig.NewAuthority("etcd's first"))(t), must(rig.NewAuthority("etcd's next"))(t)

@@ -35,7 +35,7 @@ import (
 // with -soak they do at least half of what one of them does alone.
 func TestF06_twoServersOneZone(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one, other)
@@ -125,7 +125,7 @@ func (i *informer) shows(ctx context.Context, t *testing.T, from typed.KubizoneV
 // resumes has a gapless, ordered rest or 410, and comes to what is there, deletions too.
 func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one, other)
@@ -191,7 +191,7 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 // one each, and what was decided stays.
 func TestF15_clocksApartAndJumping(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	clock := filepath.Join(t.TempDir(), "clock")
 	set := func(off string) {
@@ -218,7 +218,7 @@ func TestF15_clocksApartAndJumping(t *testing.T) {
 // 1982).
 func TestF18_serialsWrap(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one, other)
@@ -243,7 +243,7 @@ func TestF18_serialsWrap(t *testing.T) {
 // (attack 46 has the details); then all of it heals alone.
 func TestF25_kubeAPIServerAway(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one)
@@ -275,7 +275,7 @@ func TestF25_kubeAPIServerAway(t *testing.T) {
 // F26: the serving certificate is replaced again and again under load, and no request fails.
 func TestF26_certificatesRotate(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one)
@@ -312,7 +312,7 @@ func TestF26_certificatesRotate(t *testing.T) {
 // is as before. (The primary's bounds are in pkg/primary.)
 func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	script := filepath.Join(t.TempDir(), "limited")
 	const descriptors = 120

@@ -39,7 +39,7 @@ func long[T any](ordinary, soaking T) T {
 func TestF02_onlyEtcdKilled(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one, other)
@@ -64,7 +64,7 @@ const leaderless = 2*election + allowed
 func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 4*patience)
+	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
 	// One server is told of all members, one only of the leader that is stopped: what it reads is what that one knows.
 	one := w.server(ctx, t, e.endpoints())
@@ -185,7 +185,7 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 func TestF08_serverOnTheMinoritySide(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 4*patience)
+	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
 	lonely := e.members[0]
 	major := w.server(ctx, t, e.members[1].endpoint()+","+e.members[2].endpoint())
@@ -211,7 +211,7 @@ func TestF08_serverOnTheMinoritySide(t *testing.T) {
 func TestF10_diskFull(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	disk := smallDisk(t, 320<<20)
 	e := startEtcd(ctx, t, 1, true, filepath.Join(disk, "member"))
 	one := w.server(ctx, t, e.endpoints())
@@ -285,7 +285,7 @@ func fill(t *testing.T, path string) {
 func TestF11_slowAndFailingDisk(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	m := e.members[0]
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
@@ -315,7 +315,7 @@ func TestF11_slowAndFailingDisk(t *testing.T) {
 func TestF05_serverStoppedInAWrite(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one, other)

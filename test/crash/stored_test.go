@@ -52,7 +52,7 @@ func flip(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word
 // A primary that had the zone proven keeps it as it was.
 func TestF30_bitFlippedInARecord(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one)
@@ -100,7 +100,7 @@ const damaged = "flipmarkee"
 // and nobody is told the changes as the step has them, neither by the API nor by IXFR.
 func TestF30_bitFlippedInAJournal(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.newLoad(ctx, t, one, other)

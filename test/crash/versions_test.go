@@ -21,7 +21,7 @@ import (
 // there was.
 func TestF28_storeOfANewerVersion(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	one := w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one)

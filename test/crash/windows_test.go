@@ -50,7 +50,7 @@ var between = []string{"moved-out", "move-arrives", "cascade-finish", "rename-st
 // F1: a server is killed in every window of every kind of transaction, under load, beside another that goes on.
 func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 5*patience)
+	ctx := within(t, 5*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	steady, doomed := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, steady, doomed)
@@ -121,7 +121,7 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 // and says that it does not know.
 func TestF01_answersOfEtcdAreLost(t *testing.T) {
 	w := need(t)
-	ctx := within(t, 3*patience)
+	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
 	var lost []string
 	for _, point := range []string{"record-put", "record-put:10", "record-delete", "batch", "batch:7", "zone-put", "cascade-first", "cascade-step", "cascade-last", "debt-paid"} {

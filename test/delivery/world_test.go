@@ -34,8 +34,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// patience bounds every wait for a fact: a loaded machine is slow, not wrong.
-const patience = 5 * time.Minute
+// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+const waitTimeout = 5 * time.Minute
 
 // kubizone is the program.
 var kubizone string
@@ -120,7 +120,7 @@ func (p *program) stop() {
 // eventually asks until it is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never so: %s", what)
 		}

@@ -141,7 +141,7 @@ func (r *release) available() {
 		if err == nil {
 			return
 		}
-		if time.Since(start) > patience {
+		if time.Since(start) > waitTimeout {
 			r.t.Fatalf("the kinds are not there: %v\n%s%s", err, out, stderr)
 		}
 	}
@@ -156,7 +156,7 @@ func (r *release) startReady(objects []*unstructured.Unstructured, name string) 
 		}
 		log, stop := r.start(name, as[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args)
 		for start := time.Now(); !strings.Contains("\n"+log.String(), "\nready"); rig.Pause(start) {
-			if time.Since(start) > patience {
+			if time.Since(start) > waitTimeout {
 				r.t.Fatalf("%s is not ready:\n%s", name, log)
 			}
 		}
@@ -216,7 +216,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	}
 	for _, dig := range []rig.Dig{{Server: netip.MustParseAddrPort(found[1]), Key: key}, {Server: netip.MustParseAddrPort(found[1])}} {
 		var out string
-		for start := time.Now(); time.Since(start) < patience; rig.Pause(start) {
+		for start := time.Now(); time.Since(start) < waitTimeout; rig.Pause(start) {
 			if out, _ = dig.Run(r.context(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") || dig.Key == nil {
 				break
 			}

@@ -31,8 +31,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// patience bounds every wait for a fact.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait for a fact.
+const waitTimeout = 2 * time.Minute
 
 // installation is a control plane on which a test installs.
 type installation struct {
@@ -47,7 +47,7 @@ type installation struct {
 }
 
 func (i *installation) context() context.Context {
-	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(i.t.Context(), waitTimeout)
 	i.t.Cleanup(cancel)
 	return ctx
 }
@@ -75,7 +75,7 @@ func (i *installation) must(arguments ...string) string {
 func (i *installation) until(want string, arguments ...string) {
 	i.t.Helper()
 	var out, stderr string
-	for start := time.Now(); time.Since(start) < patience; rig.Pause(start) {
+	for start := time.Now(); time.Since(start) < waitTimeout; rig.Pause(start) {
 		if out, stderr, _ = i.run("", arguments...); strings.TrimSpace(out) == want {
 			return
 		}
@@ -328,7 +328,7 @@ func (i *installation) newAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	var first []byte
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < waitTimeout; time.Sleep(100 * time.Millisecond) {
 		if err := client.RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1/namespaces/team-a/zones").Do(t.Context()).Error(); err != nil {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}

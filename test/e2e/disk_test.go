@@ -51,7 +51,7 @@ func TestUp_namesAFullDisk(t *testing.T) {
 		}
 		select {
 		case <-p.done:
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			p.kill()
 		}
 		if want := "data-dir " + data + ": the disk is full" + says; p.err == nil || !strings.Contains(p.output(), want) || !strings.Contains(p.output(), "free some space and start again") {

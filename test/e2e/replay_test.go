@@ -156,7 +156,7 @@ func user(ts *testscript.TestScript) *http.Client {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(config.Clusters[0].Cluster.CA)
 	return &http.Client{
-		Timeout: patience,
+		Timeout: waitTimeout,
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{certificate}},
 		},

@@ -145,7 +145,7 @@ func (r *running) served(zone, server string) (serial uint32) {
 // eventually waits for a fact.
 func eventually(t *testing.T, what string, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !true(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); !true(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const patience = 5 * time.Minute
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 5 * time.Minute
 
 // ready is the line by which `kubizone up` says that it serves.
 var ready = regexp.MustCompile(`(?m)^ready`)
@@ -99,7 +99,7 @@ func (p *process) output() string {
 
 // waitLine returns when a line of the output matches, or says why none will.
 func (p *process) waitLine(line *regexp.Regexp) error {
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -110,7 +110,7 @@ func (p *process) waitLine(line *regexp.Regexp) error {
 			}
 			return fmt.Errorf("%s ended (%v) before %q", filepath.Base(p.cmd.Path), p.err, line)
 		case <-deadline:
-			return fmt.Errorf("%s did not print %q within %s", filepath.Base(p.cmd.Path), line, patience)
+			return fmt.Errorf("%s did not print %q within %s", filepath.Base(p.cmd.Path), line, waitTimeout)
 		case <-tick.C:
 			if line.MatchString(p.output()) {
 				return nil
@@ -132,9 +132,9 @@ func (p *process) stop() error {
 	select {
 	case <-p.done:
 		return p.err
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		p.kill()
-		return fmt.Errorf("%s did not end within %s of Ctrl-C", filepath.Base(p.cmd.Path), patience)
+		return fmt.Errorf("%s did not end within %s of Ctrl-C", filepath.Base(p.cmd.Path), waitTimeout)
 	}
 }
 
@@ -166,7 +166,7 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		select {
 		case <-p.done:
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			p.kill()
 		}
 		fmt.Fprint(ts.Stderr(), p.output())
@@ -212,7 +212,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
 	}
-	poll(ts, patience, args)
+	poll(ts, waitTimeout, args)
 }
 
 // within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.

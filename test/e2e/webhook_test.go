@@ -33,7 +33,7 @@ func webhook(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
 	log, err := os.Create(ts.MkAbs(args[2]))
 	ts.Check(err)
-	server := &http.Server{Handler: &hook{secret: []byte(ts.ReadFile(args[1])), log: log, nonces: map[string]bool{}, records: map[string]bool{}}, ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: &hook{secret: []byte(ts.ReadFile(args[1])), log: log, nonces: map[string]bool{}, records: map[string]bool{}}, ReadHeaderTimeout: waitTimeout}
 	go server.Serve(listener)
 	ts.Defer(func() { server.Close(); log.Close() })
 }

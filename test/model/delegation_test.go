@@ -103,7 +103,7 @@ func TestDelegation_withdrawnAndWidened(t *testing.T) {
 // settledZone waits until the zone is through with what its rules brought about.
 func (w *world) settledZone(t *testing.T, api typed.KubizoneV1alpha1Interface) *v1alpha1.Zone {
 	t.Helper()
-	for deadline := time.Now().Add(patience + time.Duration(*delegated)*50*time.Millisecond); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout + time.Duration(*delegated)*50*time.Millisecond); ; time.Sleep(50 * time.Millisecond) {
 		z, err := api.Zones("owner").Get(t.Context(), "wide", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)

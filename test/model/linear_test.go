@@ -159,7 +159,7 @@ func TestLinearizable(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	result, info := porcupine.CheckOperationsVerbose(sequential, all, patience)
+	result, info := porcupine.CheckOperationsVerbose(sequential, all, waitTimeout)
 	counts := map[string]int{}
 	for _, o := range all {
 		i := o.Input.(input)

@@ -96,7 +96,7 @@ func (w *world) history(t testing.TB, server int, from int64) history {
 // watched is what a watch of a kind shows after a revision, up to the newest object.
 func (w *world) watched(t testing.TB, server int, kind string, from int64) (history, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	api := w.api(t, server)
 	options := metav1.ListOptions{ResourceVersion: strconv.FormatInt(from, 10), AllowWatchBookmarks: true}

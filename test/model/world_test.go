@@ -35,8 +35,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const patience = 3 * time.Minute
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 3 * time.Minute
 
 var (
 	seed       = flag.Uint64("seed", 0, "of what clients do; 0: one of its own, which is printed")
@@ -274,7 +274,7 @@ func (w *world) settled(t testing.TB) {
 // end.
 func (w *world) settle(t testing.TB) error {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
 		r := w.fsck(t, 0)
 		switch {
 		case !r.Clean():

@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
 
 // Who is there, by namespace. The words of the victim stand in no domain name, so a text that has one has it from
 // what is the victim's alone.

@@ -26,7 +26,7 @@ import (
 
 // 72: S5.6. Each write of a record writes its zone, so the zone's owner cannot make it large, by whatever field.
 func largeObjects(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	owner := a.tenants[platform]
 	if _, err := owner.zones().Create(ctx, zone(platform, "wide", "wide.example.", rule(platform, nil, "*")), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ const glutton = "glutton"
 
 // 73: S9. A tenant has in octets what it may have, and writes what it may write, by whatever way; others are served.
 func octetsOfATenant(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	if err := a.join(ctx, glutton); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestNoise_octets(t *testing.T) {
 		t.Skip("without -noisy there is nothing to measure")
 	}
 	a := need(t)
-	ctx := within(t, 2*patience+4**noisy)
+	ctx := within(t, 2*waitTimeout+4**noisy)
 	const loud = "loud-octets"
 	if err := a.join(ctx, loud); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func entries(ctx context.Context, t *testing.T, as *tenant, namespace, name stri
 
 // 24: S5.2, S6.1: a value is octets, and the export of the zone says the same octets and nothing more.
 func hostileData(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[victim]
 	before := len(entries(ctx, t, them, victim, "quietvictim-zone"))
 	values := []struct{ kind, value string }{
@@ -93,7 +93,7 @@ func hostileData(t *testing.T, a *arena) {
 
 // 25: S5.2.
 func directives(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	for i, x := range []struct{ domain, kind, value string }{
 		{"$GENERATE 1-1000000 a$.team.shared.example.", "A", "192.0.2.25"}, {"$ORIGIN victim.example.", "A", "192.0.2.25"}, {"$INCLUDE", "A", "192.0.2.25"},
@@ -106,7 +106,7 @@ func directives(t *testing.T, a *arena) {
 
 // 28: what a tenant wrote does not speak to the terminal of who looks at it.
 func escapes(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	for i, domain := range []string{"\x1b[2Jx.team.shared.example.", "x\r\nE1120 forged log line.team.shared.example.", "\u202ex.victim.example.", "\u009b31m.team.shared.example."} {
 		refused(t, fmt.Sprintf("%q", domain), them.puts(ctx, fmt.Sprintf("escape-%d", i), domain, "A", "192.0.2.28"), invalid, forbidden)
@@ -140,7 +140,7 @@ func escapes(t *testing.T, a *arena) {
 
 // 54: RBAC decides, and a tenant's role gives it nothing to give away.
 func escalation(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	_, err := them.Zones(platform).Patch(ctx, "shared", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"mallory","records":[{"pattern":"*"}]}}]`), metav1.PatchOptions{})
 	refused(t, "another rule in a foreign zone", err, forbidden)
@@ -168,7 +168,7 @@ func escalation(t *testing.T, a *arena) {
 // 50: a class is cluster-scoped, and so is what it names: a tenant can neither make one nor point one elsewhere, and
 // a zone that names a class gets what the class is.
 func ownProvider(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	if _, err := a.admin.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "everybodys"}, Spec: v1alpha1.DNSClassSpec{
 		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.53"}}, TSIGSecretRef: &v1alpha1.SecretReference{Namespace: platform, Name: "key"}},
 	}}, metav1.CreateOptions{}); err != nil {
@@ -205,7 +205,7 @@ func (t *tenant) ask(ctx context.Context, test *testing.T, method, path, content
 
 // 57: S5.6, and the generic server's limits.
 func bigObjects(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	path := "/apis/kubi.zone/v1alpha1/namespaces/" + mallory + "/records"
 	refused(t, "1.4 MB of TXT", them.puts(ctx, "big", "big.own.shared.example.", "TXT", strings.Repeat("x", 1_400_000)), invalid, tooLarge)
@@ -273,7 +273,7 @@ func doubling(times int) []byte {
 // 58: I3: a serial for each change, each in the journal; what follows is told of the last one
 // (TestNotify_coalesces...).
 func busyRecord(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	if err := them.puts(ctx, "busy", "busy.team.shared.example.", "A", "192.0.2.1"); err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ const (
 // them, and others are served meanwhile. They are at the server itself: what is not read behind the aggregator,
 // kube-apiserver takes in.
 func unreadWatches(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them, calm, server := a.tenants[mallory], a.tenants[victim], a.admin.at(t, a.server)
 	if err := calm.puts(ctx, "quietvictim-watched", "watched.victim.example.", "TXT", "0"); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func (t *tenant) warnedOf(word string) bool {
 
 // 64: S4.6. A live name, a challenge for one, a name far below, a zone and a cut there; the glue of a delegation.
 func belowAWildcard(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "below.example.")
 	a.puts(ctx, t, victim, "quietvictim-wild", "*.apps.below.example.", "A", "192.0.2.1")
 	a.tries(ctx, t, "below", "login.apps.below.example. A 192.0.2.66", "a.b.login.apps.below.example. A 192.0.2.66", "_acme-challenge.pay.apps.below.example. TXT token",
@@ -90,7 +90,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 
 // 65: S4.6. Several may feed it, so nobody becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
 	a.tries(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token", "*.status.several.example. A 192.0.2.66")
 	a.puts(ctx, t, victim, "quietvictim-status", "status.several.example.", "A", "192.0.2.1")
@@ -99,7 +99,7 @@ func sharedName(t *testing.T, a *arena) {
 
 // 66: S4.7. What is taken for the names below, too, also where the writer came first to the name above.
 func aboveOthers(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "above.example.")
 	a.puts(ctx, t, victim, "quietvictim-below", "a.b.above.example.", "A", "192.0.2.1")
 	climbing := []string{`b.above.example. CAA 0 issue ";"`, "_dmarc.b.above.example. TXT v=DMARC1;p=none", "_dmarc.b.above.example. CNAME mallory.test.",
@@ -111,7 +111,7 @@ func aboveOthers(t *testing.T, a *arena) {
 
 // 67: S6.2. Before the host has an address, and while it is replaced.
 func namedHosts(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "named.example.")
 	a.puts(ctx, t, platform, "named-ns", "named.example.", "NS", "ns2")
 	a.puts(ctx, t, platform, "named-mx", "named.example.", "MX", "10 mail", "20 mx.dns")
@@ -144,7 +144,7 @@ func namedHosts(t *testing.T, a *arena) {
 
 // 68: S4.5. Half the mail each, and nobody knows.
 func silentJoining(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "joined.example.")
 	a.puts(ctx, t, mallory, "joined", "mail.joined.example.", "A", "192.0.2.66")
 	a.tenants[platform].warnedOf("")

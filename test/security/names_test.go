@@ -48,14 +48,14 @@ func (t *tenant) puts(ctx context.Context, name, domain, kind string, values ...
 
 // 1: S3.1, S1.7.
 func zoneOfAnother(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	refused(t, "mallory claims victim.example.", a.tenants[mallory].claim(ctx, "mine", "victim.example."), forbidden, conflict, invalid)
 	refused(t, "and so does the platform, who may establish", a.tenants[platform].claim(ctx, "mine", "victim.example."), forbidden, conflict, invalid)
 }
 
 // 2: S3.2.
 func parentOfAnother(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"example.", "uk.", "co.uk.", "."} {
 		refused(t, domain, a.tenants[mallory].claim(ctx, fmt.Sprintf("parent-%d", i), domain), forbidden)
 	}
@@ -63,7 +63,7 @@ func parentOfAnother(t *testing.T, a *arena) {
 
 // 74: S3.2. A right that comes with `verbs: ["*"]` on zones is one that nobody meant to give.
 func establishByEveryVerb(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	client := must(kubernetes.NewForConfig(a.tenants[mallory].config))(t)
 	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: mallory, Verb: "establish", Group: "kubi.zone", Resource: "zones"},
@@ -81,7 +81,7 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 // 76: S1.7, S2.3, S3.1. What there is and what there is not is one answer to a zoneRef, dry or not, made anew or
 // changed.
 func privateZones(t *testing.T, a *arena) {
-	ctx, them := within(t, patience), a.tenants[mallory]
+	ctx, them := within(t, waitTimeout), a.tenants[mallory]
 	answer := func(target, view string) (said []string) {
 		ref := &v1alpha1.ZoneReference{Namespace: victim, Name: target}
 		for _, dry := range [][]string{{metav1.DryRunAll}, nil} {
@@ -124,7 +124,7 @@ func texts(conditions []metav1.Condition) (said []string) {
 
 // 3: S3.1.
 func childWithoutDelegation(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"sub.victim.example.", "www.victim.example.", "x.y.shared.example.", "team.shared.example."} {
 		refused(t, domain, a.tenants[mallory].claim(ctx, fmt.Sprintf("child-%d", i), domain), forbidden)
 	}
@@ -132,7 +132,7 @@ func childWithoutDelegation(t *testing.T, a *arena) {
 
 // 4: S3.1, S6.5. Two tenants at two servers: of each pair of claims one has it, whoever had it before.
 func twoClaims(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	second := a.beside(ctx, t)
 	at := func(server *kuberig.Server) [2]*tenant {
 		return [2]*tenant{a.tenants[mallory].at(t, server), a.tenants[victim].at(t, server)}
@@ -234,7 +234,7 @@ func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner,
 // 5: S3.2, S6.5, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free,
 // free is for who may establish, and the next zone goes on after the serials of the last.
 func claimAfterDeletion(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	owner, next := a.tenants[victim], a.tenants[platform]
 	z := zone(victim, "quietvictim-gone", "gone.example.")
 	z.Finalizers = []string{"tenant.test/later"}
@@ -270,7 +270,7 @@ const taken, noName = metav1.CauseTypeFieldValueDuplicate, metav1.CauseTypeField
 // and a record outside of all zones is stored (S2.3): were a text taken for another name, both would be allowed.
 func (a *arena) meanTheSame(t *testing.T, texts ...spelling) {
 	t.Helper()
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, x := range texts {
 		name := fmt.Sprintf("spelled-%d", i)
 		refusedName(t, fmt.Sprintf("zone %+q", x.text), a.tenants[platform].claim(ctx, name, x.text), x.cause)
@@ -291,7 +291,7 @@ func spellings(t *testing.T, a *arena) {
 
 // 7: S1.3: U-labels are mapped to what they mean, and what they mean is judged.
 func foreignScripts(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which stand for a dot; a joiner out of place, A-labels that are
 	// none, a mark without a letter, right to left.
 	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
@@ -314,7 +314,7 @@ func foreignScripts(t *testing.T, a *arena) {
 
 // 8: S1.1, S1.4. Below "team" mallory may have records and zones: only what is wrong with the name is in the way.
 func brokenNames(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	octets := func(n int) string { // on the wire: each label has its length before it, and the root ends it
 		domain := strings.Repeat(strings.Repeat("a", 63)+".", 3)
@@ -351,7 +351,7 @@ func brokenNames(t *testing.T, a *arena) {
 
 // 9: S3.6. The delegation of the zone "kids" is there; so is the victim's record in it.
 func longerZone(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	refused(t, "a zone over others' records", a.tenants[mallory].claim(ctx, "kids", "kids.shared.example."), forbidden)
 	a.holds(ctx, t, "quietvictim-kid", platform)
 }
@@ -367,7 +367,7 @@ func (a *arena) holds(ctx context.Context, t *testing.T, name, namespace string)
 
 // 10: S2.2, S4.7.
 func recordInForeignZone(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"www.victim.example.", "new.victim.example.", "victim.example.", "shop.shared.example.", "new.shared.example.", "shared.example.", "team.kids.shared.example."} {
 		refused(t, domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("foreign-%d", i), domain, "A", "192.0.2.66"), forbidden)
 	}
@@ -388,14 +388,14 @@ func recordInForeignZone(t *testing.T, a *arena) {
 
 // 11: S3.6. Mallory has leave to put name servers at "deep", below which the victim has a record.
 func cutAboveOthers(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	refused(t, "a cut above others' records", a.tenants[mallory].puts(ctx, "deep", "deep.shared.example.", "NS", "ns.mallory.test."), forbidden)
 	a.holds(ctx, t, "quietvictim-deep", platform)
 }
 
 // 12: S4.4, S4.7.
 func wildcardAboveGrant(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"*.shared.example.", "*.victim.example.", "*.shop.shared.example."} {
 		refused(t, domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("wildcard-%d", i), domain, "A", "192.0.2.66"), forbidden)
 	}
@@ -403,7 +403,7 @@ func wildcardAboveGrant(t *testing.T, a *arena) {
 
 // 13: S5.5, S4.3.
 func aliases(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	if err := them.puts(ctx, "beside", "beside.own.shared.example.", "A", "192.0.2.66"); err != nil {
 		t.Fatal(err)
@@ -420,7 +420,7 @@ func aliases(t *testing.T, a *arena) {
 
 // 14: S4.6, S4.7.
 func challenges(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, domain := range []string{"_acme-challenge.victim.example.", "_acme-challenge.www.victim.example.", "_acme-challenge.shared.example.", "_acme-challenge.shop.shared.example."} {
 		for n, kind := range []string{"TXT", "CNAME", "NS"} {
 			refused(t, kind+" at "+domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("challenge-%d-%d", i, n), domain, kind, map[string]string{"TXT": "token"}[kind]+map[bool]string{true: "ns.mallory.test."}[kind != "TXT"]), forbidden)
@@ -430,7 +430,7 @@ func challenges(t *testing.T, a *arena) {
 
 // 15: S4.1, S4.3. Mallory's rule there says A and AAAA.
 func otherTypes(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	for i, x := range []struct{ domain, kind, value string }{
 		{"team.shared.example.", "CAA", `0 issue "mallory.test"`}, {"team.shared.example.", "MX", "10 mail.mallory.test."}, {"_443._tcp.team.shared.example.", "TLSA", "3 1 1 " + strings.Repeat("0", 64)},
 		{"team.shared.example.", "TXT", "v=spf1 +all"}, {"_dmarc.team.shared.example.", "TXT", "v=DMARC1; p=none"}, {"s1._domainkey.team.shared.example.", "TXT", "v=DKIM1; p="},
@@ -443,7 +443,7 @@ func otherTypes(t *testing.T, a *arena) {
 
 // 16: S4.3, S5.3. "own" is mallory's with any type that a rule without types means.
 func reservedTypes(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	digest := strings.Repeat("0", 64)
 	for i, x := range []struct{ domain, kind, value string }{
 		{"own.shared.example.", "SOA", "a. b. 1 1 1 1 1"}, {"own.shared.example.", "DS", "1 8 2 " + digest}, {"own.shared.example.", "DNSKEY", "257 3 8 AAAA"},
@@ -460,7 +460,7 @@ func reservedTypes(t *testing.T, a *arena) {
 
 // 17: S4.3, S5.3, S5.4.
 func numberedTypes(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	if err := them.puts(ctx, "numbered", "numbered.team.shared.example.", "TYPE1", `\# 4 c0000211`); err != nil {
 		t.Fatal(err)
@@ -486,7 +486,7 @@ func numberedTypes(t *testing.T, a *arena) {
 
 // 18: S5.6.
 func tooMuchAtAName(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	var values []string
 	for i := range 101 {
@@ -511,7 +511,7 @@ func tooMuchAtAName(t *testing.T, a *arena) {
 
 // 19: consent is the zone's own object (S4.1, S3.8, S7.4).
 func forgedConsent(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	z := zone(mallory, "forged", "forged.victim.example.")
 	z.Labels = map[string]string{"kubi.zone/parent-zone": "quietvictim-zone." + victim}
@@ -536,7 +536,7 @@ func forgedConsent(t *testing.T, a *arena) {
 
 // 21: S2.5, S4.1: a zone of the same name is another zone, whose rules are its own.
 func recreatedZone(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	owner, them := a.tenants[platform], a.tenants[mallory]
 	make := func(rules ...v1alpha1.DelegationRule) {
 		t.Helper()
@@ -564,7 +564,7 @@ func recreatedZone(t *testing.T, a *arena) {
 
 // 22: S8.4. What the garbage collector does about such a reference is a story of test/cluster, which has one.
 func ownerReferences(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
 	_, err := them.Zones(platform).Patch(ctx, "shared", types.MergePatchType, []byte(`{"metadata":{"finalizers":["mallory.test/forever"],"ownerReferences":null}}`), metav1.PatchOptions{})
 	refused(t, "a finalizer on a foreign zone", err, forbidden)
@@ -586,7 +586,7 @@ func ownerReferences(t *testing.T, a *arena) {
 
 // 23: S7.4, S6.5.
 func forgedStatus(t *testing.T, a *arena) {
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	them := a.tenants[victim]
 	before := must(them.zones().Get(ctx, "quietvictim-zone", metav1.GetOptions{}))(t)
 	forged := before.DeepCopy()

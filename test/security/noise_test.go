@@ -109,7 +109,7 @@ func makeNoise(of string) error {
 		return err
 	}
 	// On a busy machine the input may end before there was any of some kind.
-	for patience := time.Now().Add(30 * time.Second); time.Now().Before(patience); time.Sleep(10 * time.Millisecond) {
+	for waitTimeout := time.Now().Add(30 * time.Second); time.Now().Before(waitTimeout); time.Sleep(10 * time.Millisecond) {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(done)), func(count *atomic.Int64) bool { return count.Load() == 0 }) {
 			break
 		}
@@ -186,7 +186,7 @@ func percentile(all []time.Duration, percent int) time.Duration {
 // than doubled, where -noise-rate leaves the machine something to serve it with.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	a := need(t)
-	ctx := within(t, 2*patience+2**noisy)
+	ctx := within(t, 2*waitTimeout+2**noisy)
 	calm, loud := a.tenants[victim], a.tenants[mallory]
 	if err := loud.claim(ctx, "loud", "loud.example."); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 // besides.
 func TestNoise_flowControlTakesTurns(t *testing.T) {
 	a := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	server := a.beside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
 	calm, loud := a.tenants[victim].at(t, server), a.tenants[mallory].at(t, server)
 	if err := calm.puts(ctx, "quietvictim-turns", "turns.victim.example.", "TXT", "0"); err != nil {
@@ -280,6 +280,6 @@ func TestNoise_flowControlTakesTurns(t *testing.T) {
 // What was attacked is what it should be.
 func TestStore_isCleanAfterAllOfIt(t *testing.T) {
 	a := need(t)
-	ctx := within(t, patience)
+	ctx := within(t, waitTimeout)
 	until(ctx, t, "fsck", func() error { return a.fsck(ctx) })
 }

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// patience bounds the start: a loaded machine is slow, not wrong.
-const patience = 2 * time.Minute
+// waitTimeout bounds the start: a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
 
 // Server is a running server, with a client that is its administrator.
 type Server struct {
@@ -58,8 +58,8 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	case err := <-ended:
 		ended <- err
 		t.Fatalf("the server ended before it was ready: %v\n%s", err, out)
-	case <-time.After(patience):
-		t.Fatalf("the server is not ready after %s:\n%s", patience, out)
+	case <-time.After(waitTimeout):
+		t.Fatalf("the server is not ready after %s:\n%s", waitTimeout, out)
 	}
 	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), Stop: stop}
 	client, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)

@@ -128,9 +128,9 @@ var suites = []suite{
 // read from its first revision on, so these come last.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
-func TestSuites_rawStoreUnderTheSeam(t *testing.T) { examine(t, revisions, false, false) }
+func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examine(t, revisions, false, false) }
 
-func TestSuites_watchCacheOverTheSeam(t *testing.T) { examine(t, revisions, true, false) }
+func TestSuites_watchCacheOverTheWrapper(t *testing.T) { examine(t, revisions, true, false) }
 
 func TestSuites_whereHistoryIsCompacted(t *testing.T) {
 	t.Run("raw", func(t *testing.T) { examine(t, revisions, false, true) })

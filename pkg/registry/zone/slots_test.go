@@ -12,7 +12,7 @@ import (
 )
 
 // Slow readers of one user leave slots for the others, and give back what they had.
-func TestSeats_nobodyTakesThemAll(t *testing.T) {
+func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	s := newSlots(32)
 	var leave []func()
 	fill := func(user string) (got int) {
@@ -48,7 +48,7 @@ func TestSeats_nobodyTakesThemAll(t *testing.T) {
 }
 
 // The accounts of one namespace are its owner's, and share what one reader has.
-func TestSeats_accountsOfANamespaceAreOneReader(t *testing.T) {
+func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	reader := func(name string) string {
 		return readerOf(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name}))
 	}

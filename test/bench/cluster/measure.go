@@ -171,8 +171,8 @@ func (a *arm) label() string {
 		map[string]string{direct: "d", aggregated: "a"}[a.via] + map[string]string{masters: "m", tenant: "t"}[a.user]
 }
 
-// patience bounds every wait for what must come.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait for what must come.
+const waitTimeout = 2 * time.Minute
 
 // watch follows the namespace until n objects were added, whose first has this name. seen waits for them and tells when
 // each came, in order.
@@ -181,7 +181,7 @@ func (a *arm) watch(ctx context.Context, first string, n int) (seen func() ([]ti
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%d events did not come within %s", n, patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, waitTimeout, fmt.Errorf("%d events did not come within %s", n, waitTimeout))
 	body, err := a.request("GET", roundNamespace).Param("watch", "true").Param("resourceVersion", version).Stream(ctx)
 	if err != nil {
 		cancel()
@@ -252,7 +252,7 @@ func (a *arm) list(ctx context.Context, p plan) (sample, error) {
 // events.
 func (a *arm) initial(ctx context.Context, namespace string, want, times int) (sample, error) {
 	took, total, err := figures.Callers(ctx, lone, times, func(ctx context.Context, _ int) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 		defer cancel()
 		body, err := a.request("GET", namespace).Param("watch", "true").Param("allowWatchBookmarks", "true").
 			Param("sendInitialEvents", "true").Param("resourceVersionMatch", "NotOlderThan").Param("resourceVersion", "0").Stream(ctx)

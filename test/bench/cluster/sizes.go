@@ -109,7 +109,7 @@ func (s *stage) resident(into *figures.Results, k kind, pid int, with string) (f
 // clone writes an object of the population n times into etcd under other names: what takes a minute through an API
 // server takes seconds, and the server sees the same.
 func clone(ctx context.Context, endpoint string, k kind, n int) error {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: patience})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: waitTimeout})
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func clone(ctx context.Context, endpoint string, k kind, n int) error {
 
 // knows waits until the server's cache has all objects.
 func (a *arm) knows(ctx context.Context, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	for {
 		_, err := a.initial(ctx, bigNamespace, n, 1)

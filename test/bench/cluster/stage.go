@@ -325,7 +325,7 @@ func (s *stage) populate(ctx context.Context, into *figures.Results) error {
 
 // answers waits until a list is answered.
 func (a *arm) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	for {
 		err := a.request("GET", populationNamespace).Do(ctx).Error()

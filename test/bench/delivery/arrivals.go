@@ -62,7 +62,7 @@ func (a *arrivals) oldest(n int) []*arrival {
 
 // all waits until nothing is to come any more.
 func (a *arrivals) all(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		a.mu.Lock() // who looks at ctx below waits already, or looks after this

@@ -247,7 +247,7 @@ func update(ctx context.Context, server netip.AddrPort, zone, host, data string)
 	m.RemoveRRset([]mdns.RR{rr})
 	m.Insert([]mdns.RR{rr})
 	m.SetTsig(mdns.Fqdn(knotKey.Name), mdns.HmacSHA256, 300, time.Now().Unix())
-	client := &mdns.Client{Timeout: patience, TsigSecret: map[string]string{mdns.Fqdn(knotKey.Name): knotKey.Secret}}
+	client := &mdns.Client{Timeout: waitTimeout, TsigSecret: map[string]string{mdns.Fqdn(knotKey.Name): knotKey.Secret}}
 	answer, _, err := client.ExchangeContext(ctx, m, server.String())
 	if err != nil {
 		return fmt.Errorf("update of %s: %w", zone, err)

@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// patience bounds every wait for what must come.
-const patience = 5 * time.Minute
+// waitTimeout bounds every wait for what must come.
+const waitTimeout = 5 * time.Minute
 
 // namespace of everything that is delivered.
 const namespace = "default"
@@ -105,7 +105,7 @@ func (p *program) stop() {
 
 // eventually asks until it is so.
 func eventually(ctx context.Context, what string, so func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	for {
 		ok, err := so()
@@ -114,7 +114,7 @@ func eventually(ctx context.Context, what string, so func() (bool, error)) error
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: not so within %s: %w", what, patience, ctx.Err())
+			return fmt.Errorf("%s: not so within %s: %w", what, waitTimeout, ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -217,7 +217,7 @@ func transfer(ctx context.Context, server string, records int, into io.Writer) (
 		return 0, err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(waitTimeout))
 	q := new(mdns.Msg)
 	q.SetAxfr(bigZone)
 	wire, err := q.Pack()

@@ -34,8 +34,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// patience bounds every wait for a fact: a loaded machine is slow, not wrong.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
 
 // said keeps what a process says.
 type said struct {
@@ -77,7 +77,7 @@ func run(t *testing.T, out *said, line string, run func(context.Context) error) 
 	})
 	t.Cleanup(stop)
 	expression := regexp.MustCompile("(?m)" + line)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if match := expression.FindStringSubmatch(out.String()); match != nil {
 			return match[1], stop
 		}
@@ -212,7 +212,7 @@ func (s *server) change(t *testing.T, object, text string) {
 // until waits for a fact, and says what is so instead where it does not come.
 func until(t *testing.T, fact func() (bool, string)) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		ok, instead := fact()
 		if ok {
 			return

@@ -139,19 +139,19 @@ func names(all []held) (zones []string) {
 func (r *running) wait(t *testing.T, all []held) (there []held) {
 	t.Helper()
 	waiting, asked := all, time.Now()
-	patience := time.Now().Add(20*time.Second + time.Duration(len(all))*100*time.Millisecond)
+	deadline := time.Now().Add(20*time.Second + time.Duration(len(all))*100*time.Millisecond)
 	for len(waiting) > 0 {
 		serials, err := r.dig.Serials(t.Context(), names(waiting))
 		var still []held
 		for _, z := range waiting {
 			if serial, ok := serials[z.fqdn]; ok && serial == z.serial {
 				there = append(there, z)
-				patience = time.Now().Add(20 * time.Second)
+				deadline = time.Now().Add(20 * time.Second)
 			} else {
 				still = append(still, z)
 			}
 		}
-		if waiting = still; time.Now().After(patience) || t.Context().Err() != nil {
+		if waiting = still; time.Now().After(deadline) || t.Context().Err() != nil {
 			for _, z := range waiting {
 				t.Errorf("%s is not there (serial %d, want %d; %v)\nit says:\n%s", z.fqdn, serials[z.fqdn], z.serial, err, about(r.Log(), z.fqdn))
 			}
@@ -238,8 +238,8 @@ const together = "alone.example."
 
 const anySOA = together + " 300 IN SOA . . 1 2 1 4 5\n"
 
-// gather puts the small zones into one.
-func gather(t *testing.T, zones map[string]string) string {
+// joinZones puts the small zones into one.
+func joinZones(t *testing.T, zones map[string]string) string {
 	t.Helper()
 	var text strings.Builder
 	text.WriteString(anySOA)
@@ -259,7 +259,7 @@ func gather(t *testing.T, zones map[string]string) string {
 // canonical are the zones as sorted records, as BIND's tools write them, the small ones as one.
 func canonical(t *testing.T, zones map[string]string) map[string][]string {
 	t.Helper()
-	texts := map[string]string{together: gather(t, zones)}
+	texts := map[string]string{together: joinZones(t, zones)}
 	for fqdn, text := range zones {
 		if fqdn != together && !strings.HasSuffix(fqdn, "."+together) {
 			texts[fqdn] = text

@@ -84,14 +84,14 @@ func (j judge) stopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	handOut(t, primary, in)
 	r := j.run(t, secondaries, nil)
 	defer r.Close()
-	for patience := 0; len(waiting) > 0 && patience < 100; patience++ {
+	for rounds := 0; len(waiting) > 0 && rounds < 100; rounds++ {
 		time.Sleep(100 * time.Millisecond)
 		serials, _ := r.dig.Serials(t.Context(), names(waiting))
 		before := len(waiting)
 		if waiting = slices.DeleteFunc(waiting, func(z held) bool { return serials[z.fqdn] == z.serial }); len(waiting) < before {
-			patience = 0
+			rounds = 0
 		}
-		if patience%30 == 29 { // PowerDNS gives a transfer up while its database is locked
+		if rounds%30 == 29 { // PowerDNS gives a transfer up while its database is locked
 			r.tell(t, waiting)
 		}
 	}
