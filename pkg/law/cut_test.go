@@ -16,7 +16,7 @@ import (
 
 // A parent that follows its child in steps changes few owners in each, and never names a host without the glue that
 // it has before or afterwards.
-func TestToward_keepsGlue(t *testing.T) {
+func TestStepToward_keepsGlue(t *testing.T) {
 	owner := func(text string) name.Rel {
 		rel, err := name.ParseRel(text)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // S5.9: of those that cannot stand together the last comer leaves first, the zone's own namespace being first of all,
 // and no more leave than must. 20,000 records at one name are as nothing: their owner decides how many there are.
-func TestOutdated_whoLeaves_S5_9(t *testing.T) {
+func TestOutdated_whichRecordsLeave_S5_9(t *testing.T) {
 	fqdn, err := name.Parse("example.org.")
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 }
 
 // What is remembered of a zone that no client writes any more is forgotten, and read again with the next write.
-func TestLedger_forgetsZonesThatNobodyWrites(t *testing.T) {
+func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

@@ -355,7 +355,7 @@ func tryToSteal(t *testing.T, before func(*store.Server), change func(*store.Ser
 
 // While one tenant's cascade stands still, another's goes through, and the zone that
 // both take records from is delivered as it is after a minute (S7.2).
-func TestCascade_nobodyWaitsForAnothers_S7_2(t *testing.T) {
+func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	var late atomic.Bool

@@ -322,7 +322,7 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 }
 
 // S9.2: the namespace whose rule went pays for all that comes of it, the end of the zone included that it delegated.
-func TestMetered_whoseRuleWentPaysForTheEnd_S9_2(t *testing.T) {
+func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	var b bill

@@ -235,7 +235,7 @@ func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
 
 // While all that a tenant has is released, and while it comes back, the zone stays settled: what others write
 // meanwhile is delivered as it is written.
-func TestDelegation_holdsUpNobodysDelivery_S7_2(t *testing.T) {
+func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

@@ -107,7 +107,7 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 
 // A client that creates what is there already, each time at another name, fills no memory with names: its record
 // explains why he lost.
-func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
+func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

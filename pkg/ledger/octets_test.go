@@ -40,7 +40,7 @@ func older(r *v1alpha1.Record, age int) *v1alpha1.Record {
 
 // However fat the records are that a rule let in, they are released when it is withdrawn, and so are all that are
 // younger.
-func TestCascade_getsPastFatRecords_S2_5(t *testing.T) {
+func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	for what, octet := range map[string]string{"html": "<", "backslashes": `\\`, "octets": `\200`} {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-var purged = flag.Int("purge", 0, "keys of the removed zone of TestPurge_ofManyKeysStopsNobody; 0: some, and no figures")
+var purged = flag.Int("purge", 0, "keys of the removed zone of TestPurge_ofManyKeysStopsNoWriter; 0: some, and no figures")
 
 // stuff puts keys into the rooms of a zone, as its records would have them.
 func stuff(t *testing.T, st *store.Store, uid string, n int) {
@@ -67,7 +67,7 @@ func deletions(ctx context.Context, st *store.Store, uid string, all int, done c
 
 // The keys of a removed zone are deleted in pages: no write waits for all of them.
 // With -purge it says what a neighbour's creates take meanwhile.
-func TestPurge_ofManyKeysStopsNobody(t *testing.T) {
+func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 	t.Parallel()
 	n, quiet := *purged, time.Second
 	if n == 0 {

@@ -119,7 +119,7 @@ func randomKeys(n int) []string {
 }
 
 // Promises 1 and 3: exactly what was in a range is in the range it becomes.
-func TestInterval_holdsWhatTheRangeHolds(t *testing.T) {
+func TestSealRange_holdsWhatTheRangeHolds(t *testing.T) {
 	s := newSeal(t, true)
 	keys := randomKeys(1500)
 	stored := make([]string, len(keys))
@@ -164,7 +164,7 @@ func TestInterval_holdsWhatTheRangeHolds(t *testing.T) {
 
 // Promise 3: paging from behind each key goes on in etcd's order, to the end of
 // the prefix and no further.
-func TestInterval_goesOnBehindAKey(t *testing.T) {
+func TestSealRange_goesOnBehindAKey(t *testing.T) {
 	s := newSeal(t, true)
 	type pair struct{ key, stored string }
 	for _, p := range []string{prefix + "names/", prefix + "names/@/", prefix + "names/@/org.", prefix + "names/@/org./", prefix + "names/@//", prefix, "/"} {
@@ -194,7 +194,7 @@ func TestInterval_goesOnBehindAKey(t *testing.T) {
 
 // Promise 3: a range from a prefix to behind a key that was read there has that key and
 // those that etcd has before it.
-func TestInterval_endsBehindAKey(t *testing.T) {
+func TestSealRange_endsBehindAKey(t *testing.T) {
 	s := newSeal(t, true)
 	type pair struct{ key, stored string }
 	for _, p := range []string{prefix + "names/", prefix + "names/@/", prefix + "names/@/org.", prefix + "names/@/org./"} {
@@ -223,7 +223,7 @@ func TestInterval_endsBehindAKey(t *testing.T) {
 }
 
 // Promise 3: a range from behind one key that was read to behind a later one has what etcd has between them.
-func TestInterval_endsBehindAKeyOfTheNextPage(t *testing.T) {
+func TestSealRange_endsBehindAKeyOfTheNextPage(t *testing.T) {
 	s := newSeal(t, true)
 	type pair struct{ key, stored string }
 	var all []pair
@@ -252,7 +252,7 @@ func TestInterval_endsBehindAKeyOfTheNextPage(t *testing.T) {
 }
 
 // Promise 3: whatever means nothing in etcd's order is refused.
-func TestInterval_refusesWhatItCannotMean(t *testing.T) {
+func TestSealRange_refusesWhatItCannotMean(t *testing.T) {
 	s := newSeal(t, true)
 	for _, r := range [][2]string{
 		{"names/@/or", ""}, {"names/@/or", "names/@/os"}, {"names/@/org", "names/@/orh"},

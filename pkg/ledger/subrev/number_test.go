@@ -87,7 +87,7 @@ func TestNew_refuses(t *testing.T) {
 	}
 }
 
-func TestTouched(t *testing.T) {
+func TestResourcesIn(t *testing.T) {
 	m := mapping(t)
 	for _, c := range []struct {
 		key, end string
@@ -235,7 +235,7 @@ func description0(d []byte) byte {
 	return d[0]
 }
 
-func TestNumber_agreesWithWhatAWatchCounts(t *testing.T) {
+func TestNumberWrites_agreesWithWhatAWatchCounts(t *testing.T) {
 	m := mapping(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	taken, refused := 0, 0
@@ -276,7 +276,7 @@ func FuzzNumber(f *testing.F) {
 
 // What etcd leaves out of a revision, or what it multiplies, must be the only write of its resource: else what was sent
 // would not be what a watch counts, or the last version of the revision would be that of no object.
-func TestNumber_refuses(t *testing.T) {
+func TestNumberWrites_refuses(t *testing.T) {
 	m := mapping(t)
 	pod := func(i int) clientv3.Op { return clientv3.OpPut(fmt.Sprintf("/r/pods/ns/%d", i), "{}") }
 	puts := func(n int) (out []clientv3.Op) {
@@ -313,7 +313,7 @@ func TestNumber_refuses(t *testing.T) {
 }
 
 // What others write in one transaction has no octets; etcdctl deletes ranges.
-func TestNumbered_whatOthersWrote(t *testing.T) {
+func TestCountEvents_whatOthersWrote(t *testing.T) {
 	m := mapping(t)
 	event := func(key, value string) *clientv3.Event {
 		e := &clientv3.Event{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value), ModRevision: 7}}
