@@ -120,8 +120,8 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 	}, cached)
 }
 
-// previewed judges a dry run as the write would be.
-func previewed[T interface {
+// judgePreview judges a dry run as the write would be.
+func judgePreview[T interface {
 	comparable
 	sized
 }](judge budgetJudge, resource string, decide preview.Decide[T]) preview.Decide[T] {

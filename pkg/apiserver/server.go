@@ -188,11 +188,11 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 // installGroup makes the storage of the group and serves it.
 func (s *Server) installGroup(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
-	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(judge, "records", s.ledger.PreviewRecord)})
+	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "records", s.ledger.PreviewRecord)})
 	if err != nil {
 		return err
 	}
-	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(judge, "delegations", s.ledger.PreviewDelegation)})
+	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "delegations", s.ledger.PreviewDelegation)})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (s *Server) installGroup(registry install.Registry, options generic.RESTOpt
 	zones, err := zone.NewStorage(zone.Config{
 		Scheme:        registry.Scheme,
 		RESTOptions:   options,
-		Preview:       previewed(judge, "zones", s.ledger.PreviewZone),
+		Preview:       judgePreview(judge, "zones", s.ledger.PreviewZone),
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.Admits,

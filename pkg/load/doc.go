@@ -12,14 +12,15 @@
 //	L3. To load the same sources again writes nothing. A zone file that was loaded without a refusal is known by its
 //	    digest and not compared. An interrupted load is completed.
 //	L4. Changes that other field managers made since stay, and are reported.
-//	L5. Objects of a zone file are named by owner and type alone, so that a second load of a changed file finds those of
-//	    the first. A Record of the same data that another client made is found, too, and gets no second one beside it.
+//	L5. Objects of a zone file are named by owner and type alone, so that a second load of a changed file finds
+//	    those of the first. A Record of the same data that another client made is found, too, and gets no second one
+//	    beside it.
 //	L6. Custom resources of kubizone v0 become objects of this API, without the fields of their controller. Each entry
 //	    that a zone lost or gained by that is reported.
 //	L7. A source may be a pipe. A slow one is reported, and ctx ends the wait.
-//	L8. Records are removed with Prune alone, and then only those of which every field of the spec belongs to this field
-//	    manager, by the operation that this kind of source writes with, and only if all sources of the run were read
-//	    whole.
+//	L8. Records are removed with Prune alone, and then only those of which every field of the spec belongs to this
+//	    field manager, by the operation that this kind of source writes with, and only if all sources of the run
+//	    were read whole.
 //
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files alone.

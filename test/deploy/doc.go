@@ -12,7 +12,8 @@
 //	M3. The server runs with the flags of the manifests and the rights of the manifests, and nothing beside them.
 //	M4. The documented uninstall leaves nothing, and no namespace hangs after it.
 //	M5. What docs/operations.md has run in a pod names the image's binary and the manifests' directory.
-//	M6. The manifests are rendered from the chart: each form with each component is equal to the chart with its values.
+//	M6. The manifests are rendered from the chart: each form with each component is equal to the chart with its
+//	    values.
 //	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. The data stay.
 //	M8. Alerts ring when something is wrong and are quiet otherwise, by promtool; the dashboard shows each metric.
 //

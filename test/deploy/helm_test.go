@@ -77,8 +77,8 @@ spec:
 	return text.String()
 }
 
-// release is the chart as helm has it on a control plane. What it installs has the two changes of newInstallation, made by a
-// post-renderer.
+// release is the chart as helm has it on a control plane. What it installs has the two changes of newInstallation,
+// made by a post-renderer.
 type release struct {
 	*installation
 	plugins, values string
@@ -130,7 +130,8 @@ func (r *release) objects() []*unstructured.Unstructured {
 	return decode(r.t, r.mustHelm("get", "manifest", "kubizone"))
 }
 
-// available waits until requests for our kinds are answered: discovery may have them some time after the APIService is Available.
+// available waits until requests for our kinds are answered: discovery may have them some time after the APIService
+// is Available.
 func (r *release) available() {
 	r.t.Helper()
 	if _, _, err := r.kube.WaitAvailable(r.context(), true); err != nil {
@@ -254,7 +255,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	// The volume was kept.
 	r.must("delete", "zone", "-n", "team-a", "z")
 
-	// A server that ends before its APIService is removed: namespaces hang, helm does not, and its uninstall frees them.
+	// A server that ends before its APIService is removed: namespaces hang, helm does not, and its uninstall frees
+	// them.
 	stop()
 	r.hangs("team-a")
 	r.mustHelm("uninstall", "kubizone")
@@ -271,8 +273,8 @@ func (r *release) hangs(namespace string) {
 	r.until("True", "get", "namespace", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
 }
 
-// movedAndLost: helm takes over what kubectl applied. Then the namespace of the release is deleted before the release, which
-// takes away what helm knows of it; the commands of docs/install.md remove the rest.
+// movedAndLost: helm takes over what kubectl applied. Then the namespace of the release is deleted before the
+// release, which takes away what helm knows of it; the commands of docs/install.md remove the rest.
 func (r *release) movedAndLost(t *testing.T) {
 	r.must("delete", "namespace", kuberig.InstallNamespace, "--timeout=60s")
 	r.must("apply", "-k", r.dir)
@@ -291,7 +293,8 @@ func (r *release) movedAndLost(t *testing.T) {
 	r.absent(objects)
 }
 
-// uninstallByLabel are the arguments of the commands of docs/install.md that remove what is left when the namespace is gone.
+// uninstallByLabel are the arguments of the commands of docs/install.md that remove what is left when the namespace
+// is gone.
 func uninstallByLabel(t *testing.T) [][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/install.md")
@@ -310,7 +313,8 @@ func uninstallByLabel(t *testing.T) [][]string {
 	return commands
 }
 
-// scraped: Prometheus' account reads /metrics as the ServiceMonitor says, by the authority in the Secret and the Service's name.
+// scraped: Prometheus' account reads /metrics as the ServiceMonitor says, by the authority in the Secret and the
+// Service's name.
 func (r *release) scraped(t *testing.T) {
 	kubeconfig, err := r.kube.ServiceAccount(r.context(), "monitoring", "prometheus")
 	if err != nil {
@@ -339,7 +343,8 @@ func (r *release) scraped(t *testing.T) {
 	}
 }
 
-// upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data cannot follow.
+// upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data
+// cannot follow.
 func (r *release) upgraded(t *testing.T) {
 	bundle := r.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
 	other := filepath.Join(t.TempDir(), "values.yaml")

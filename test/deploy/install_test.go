@@ -130,8 +130,8 @@ func (i *installation) startServer(objects []*unstructured.Unstructured) (stop f
 	return stop
 }
 
-// start runs the binary as the pod would: the arguments of its container, its service account, and the further ones that
-// stand for what a pod has without a flag.
+// start runs the binary as the pod would: the arguments of its container, its service account, and the further ones
+// that stand for what a pod has without a flag.
 func (i *installation) start(account string, arguments []string, further ...string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()

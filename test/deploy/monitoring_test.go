@@ -175,8 +175,8 @@ func dashboard() []byte {
 	return out.Bytes()
 }
 
-// expressionsOf are what a panel draws of a metric, each with its legend, and the unit: of a counter the rate, of a histogram
-// quantiles, of a gauge the greatest of what several processes say of the same.
+// expressionsOf are what a panel draws of a metric, each with its legend, and the unit: of a counter the rate, of a
+// histogram quantiles, of a gauge the greatest of what several processes say of the same.
 func expressionsOf(metric metrics.Metric) (expressions [][2]string, unit string) {
 	selector, by, legend := "", slices.Clone(metric.Labels), []string{}
 	for _, label := range metric.Labels {

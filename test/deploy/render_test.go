@@ -98,8 +98,8 @@ func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemp
 	return corev1.PodTemplateSpec{}
 }
 
-// M1, attacks 55 and 77: what a stolen token can do is what stands there. Controller and primary may read no Secret but those
-// of classes, and the server beside them may do no more than without them.
+// M1, attacks 55 and 77: what a stolen token can do is what stands there. Controller and primary may read no Secret
+// but those of classes, and the server beside them may do no more than without them.
 func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	var got strings.Builder
 	for _, form := range forms {

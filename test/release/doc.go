@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests what hack/build-release.sh makes: of stand-ins that are built in seconds, or, with -dist, of the
-// programs.
+// Package release tests what hack/build-release.sh makes: of stand-ins that are built in seconds, or, with -dist, of
+// the programs.
 //
 // It promises:
 //

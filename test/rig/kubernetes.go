@@ -46,7 +46,8 @@ func GitOpsProgram(program string) (string, error) {
 	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
 }
 
-// Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a *Missing.
+// Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a
+// *Missing.
 func Tool(program string) (string, error) {
 	if path := cached("hack/build-tool.sh", program); path != "" {
 		return path, nil

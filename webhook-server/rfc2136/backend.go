@@ -141,7 +141,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords says whether a refusal is about the records alone: an update of the same zone that does nothing is taken.
+// blamesRecords says whether a refusal is about the records alone: an update of the same zone that does nothing is
+// taken.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:

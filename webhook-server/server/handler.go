@@ -41,8 +41,8 @@ type Config struct {
 
 const (
 	defaultNonces = 200_000
-	// maxRequests bounds the signed requests under way at once, and the bodies that are being read. The bodies in memory
-	// are as many of both.
+	// maxRequests bounds the signed requests under way at once, and the bodies that are being read. The bodies in
+	// memory are as many of both.
 	maxRequests = 64
 	// readShare is how many bodies are read at once for one client.
 	readShare = 16

@@ -11,9 +11,9 @@ import (
 )
 
 // readers are the requests whose body is being read. Any client can begin one, because the signature covers the body
-// and is not checked yet. A client (an IPv4 address, or an IPv6 /64) waits while it has its share of the places. When all
-// places are taken the oldest request is cut: a body that a client does send arrives in a moment, so the oldest is one
-// that is held back.
+// and is not checked yet. A client (an IPv4 address, or an IPv6 /64) waits while it has its share of the places. When
+// all places are taken the oldest request is cut: a body that a client does send arrives in a moment, so the oldest
+// is one that is held back.
 type readers struct {
 	most, share int
 

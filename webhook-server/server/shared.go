@@ -228,8 +228,8 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 }
 
-// permitWrite says whether a set may be written where present stands and ours may be of what we wrote. What is to be removed
-// becomes what others have there.
+// permitWrite says whether a set may be written where present stands and ours may be of what we wrote. What is to be
+// removed becomes what others have there.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -7,8 +7,8 @@
 // It promises:
 //
 //	X1. The zone file is the content of the zone at one serial, SOA and glue included.
-//	X2. The manifests have no fields that a server sets: applied to another server they make a zone of the same content
-//	    and hash, and applied again they change nothing.
+//	X2. The manifests have no fields that a server sets: applied to another server they make a zone of the same
+//	    content and hash, and applied again they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
 // It does not know what a zone contains: it asks the API.

@@ -21,8 +21,8 @@
 //
 //	read    what the informers have (index.go), the Loop reported (reports.go) and cannot be proven (frozen.go)
 //	decide  which classes are in force (inforce.go), what Ready of a Zone, a Record or a class says (judge.go,
-//	        standing.go), whether a secondary is ahead (behind.go): pure functions. stalled.go decides whether an object
-//	        waits for a person, and remembers since when
+//	        standing.go), whether a secondary is ahead (behind.go): pure functions. stalled.go decides whether an
+//	        object waits for a person, and remembers since when
 //	write   tell the Loop (zone.go, classes.go), the status of Zones, Records and classes (status.go), Events
 //	        (announce.go)
 //

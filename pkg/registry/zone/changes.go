@@ -213,7 +213,7 @@ func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, obj
 			return err
 		}
 	}
-	return list.finish(metaOf(zone))
+	return list.finishList(metaOf(zone))
 }
 
 func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.ZoneChange {
@@ -240,7 +240,7 @@ func writeSteps(w http.ResponseWriter, format string, zone *v1alpha1.Zone, objec
 			return err
 		}
 	}
-	return list.finish(metaOf(zone))
+	return list.finishList(metaOf(zone))
 }
 
 var changeColumns = append([]metav1.TableColumnDefinition{
@@ -274,7 +274,7 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 			}
 		}
 	}
-	return list.finish(v1alpha1.ZoneViewMeta{})
+	return list.finishList(v1alpha1.ZoneViewMeta{})
 }
 
 // writeDiff writes the text format: per serial the entries that were removed (-) and added (+).

@@ -162,7 +162,7 @@ func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, pag
 	}
 	meta := metaOf(zone)
 	meta.Continue = page.next
-	return list.finish(meta)
+	return list.finishList(meta)
 }
 
 func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, snapshot Snapshot) error {
@@ -179,7 +179,7 @@ func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, 
 			return err
 		}
 	}
-	return list.finish(metaOf(zone))
+	return list.finishList(metaOf(zone))
 }
 
 // writeText writes a master file (RFC 1035 §5.1) that any name server loads. Everything but the entries is in comments.
@@ -237,7 +237,7 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 		}
 	}
 	// A table has no other metadata.
-	return list.finish(v1alpha1.ZoneViewMeta{Continue: page.next})
+	return list.finishList(v1alpha1.ZoneViewMeta{Continue: page.next})
 }
 
 // beginTable writes a metav1.Table without its rows.

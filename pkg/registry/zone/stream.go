@@ -111,8 +111,8 @@ func (l *list) writeItem(item any) error {
 	return err
 }
 
-// finish writes the metadata and flushes.
-func (l *list) finish(meta v1alpha1.ZoneViewMeta) error {
+// finishList writes the metadata and flushes.
+func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	if l.yaml {
 		if l.count == 0 {
 			if _, err := l.WriteString(l.key + ": []\n"); err != nil {

@@ -1,0 +1,139 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// bareVerbs may be the whole name of a method of more than ten lines: the object is the receiver, and a reader of Go
+// knows what each means.
+var bareVerbs = []string{"acquire", "close", "encode", "run", "serve", "start", "stop", "validate", "wait"}
+
+const (
+	// bareLines is the most lines a body may have where the name is one word.
+	bareLines = 10
+	// commentColumns is the widest line of a comment, a tab counted as four columns.
+	commentColumns = 120
+	// packageLines is the number of lines of code from which on a package has to say why it is one.
+	packageLines = 3000
+)
+
+// largePackages are the packages of more than packageLines lines, each with the reason why it is not two.
+var largePackages = map[string]string{
+	"pkg/law":      "decisions about Records, Zones and Delegations read and write the same facts; what needs none stands apart (content, pattern, sethash)",
+	"pkg/primary":  "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
+	"pkg/delivery": "the loop and the decision share the state of a delivery; kinds of providers stand apart",
+	"pkg/load":     "every source makes the same plan, and import, export and pruning compare objects in one way",
+}
+
+// production are the Go files of pkg/ and cmd/ that are written by hand and no tests.
+func production(t *testing.T) (all []string) {
+	for _, p := range files(t) {
+		if path.Ext(p) == ".go" && (strings.HasPrefix(p, "pkg/") || strings.HasPrefix(p, "cmd/")) &&
+			!strings.HasSuffix(p, "_test.go") && !generated.MatchString(read(t, p)) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// TestNames_sayVerbAndObject: a function that cannot be seen at a glance says by its name what it does to what.
+func TestNames_sayVerbAndObject(t *testing.T) {
+	seen := 0
+	for _, p := range production(t) {
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, filepath.Join(root, p), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil || f.Name.IsExported() || f.Recv == nil && slices.Contains([]string{"main", "init"}, f.Name.Name) {
+				continue
+			}
+			lines := set.Position(f.Body.Rbrace).Line - set.Position(f.Body.Lbrace).Line - 1
+			if lines <= bareLines {
+				continue
+			}
+			seen++
+			if len(wordsOf(f.Name.Name)) > 1 || f.Recv != nil && slices.Contains(bareVerbs, f.Name.Name) {
+				continue
+			}
+			t.Errorf("%s: %s has %d lines and a name of one word; a verb with its object says what it does", set.Position(f.Pos()), f.Name.Name, lines)
+		}
+	}
+	if seen < 500 {
+		t.Errorf("only %d functions of more than %d lines found", seen, bareLines)
+	}
+}
+
+// TestComments_fitBesideCode: no line of a comment is wider than commentColumns, but a link and a row of a table.
+func TestComments_fitBesideCode(t *testing.T) {
+	row := regexp.MustCompile(`^\s*//\s.*\S(\s{2,}|\s\|\s)\S`)
+	for _, p := range files(t) {
+		if path.Ext(p) != ".go" || generated.MatchString(read(t, p)) {
+			continue
+		}
+		n := 0
+		for lines := bufio.NewScanner(strings.NewReader(read(t, p))); lines.Scan(); {
+			n++
+			line := lines.Text()
+			if !strings.HasPrefix(strings.TrimSpace(line), "//") || row.MatchString(line) || strings.Contains(line, "://") {
+				continue
+			}
+			if width := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); width > commentColumns {
+				t.Errorf("%s:%d: a comment of %d columns; wrap it at %d", p, n, width, commentColumns)
+			}
+		}
+	}
+}
+
+// TestPackages_largeOnesSayWhy: a package of more than packageLines lines of code without comments and blanks stands in
+// largePackages with the reason, and one that has shrunk does not.
+func TestPackages_largeOnesSayWhy(t *testing.T) {
+	lines := map[string]int{}
+	for _, p := range production(t) {
+		lines[path.Dir(p)] += codeLines(read(t, p))
+	}
+	for _, dir := range slices.Sorted(maps.Keys(lines)) {
+		if _, known := largePackages[dir]; lines[dir] > packageLines && !known {
+			t.Errorf("%s has %d lines: cut it where its parts ask for each other least, or say in largePackages why it is one", dir, lines[dir])
+		}
+	}
+	for dir := range largePackages {
+		if lines[dir] <= packageLines {
+			t.Errorf("largePackages: %s has %d lines and needs no reason any more", dir, lines[dir])
+		}
+	}
+}
+
+// codeLines counts the lines of a file that have code. Go allows a block comment in a line with code; such a line
+// counts.
+func codeLines(text string) (n int) {
+	block := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case block:
+			block = !strings.Contains(line, "*/")
+		case strings.HasPrefix(line, "/*"):
+			block = !strings.Contains(line, "*/")
+		case line != "" && !strings.HasPrefix(line, "//"):
+			n++
+		}
+	}
+	return n
+}
