@@ -34,10 +34,8 @@ func OpenEntries(ctx context.Context, client versioned.Interface, zone types.Nam
 // readEntries yields the entries of a zone.
 func (l *Loader) readEntries(ctx context.Context, zone types.NamespacedName, query map[string]string) iter.Seq2[zonefile.RR, error] {
 	return func(yield func(zonefile.RR, error) bool) {
-		var text io.ReadCloser
-		err := retryTransient(ctx, func() (err error) {
-			text, err = OpenEntries(ctx, l.typed, zone, query)
-			return err
+		text, err := retryTransient(ctx, func() (io.ReadCloser, error) {
+			return OpenEntries(ctx, l.typed, zone, query)
 		})
 		if err != nil {
 			yield(zonefile.RR{}, err)

@@ -97,9 +97,8 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 // getZone returns nil if the Zone does not exist, and an empty Zone if it may not be read: its name may still be in the
 // file.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
-	err = retryTransient(ctx, func() (err error) {
-		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
-		return err
+	zone, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	})
 	switch {
 	case err == nil && zone.Status.FQDN == "":
@@ -191,9 +190,8 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		}
 		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s", target.Zone, manifest)
 	}
-	err := retryTransient(ctx, func() error {
-		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
-		return err
+	_, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})
 	if apierrors.IsAlreadyExists(err) {
 		err = nil // the answer to our own creation was lost
@@ -334,10 +332,8 @@ func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *s
 		return there, len(there) == 0, nil
 	}
 	for _, object := range recordObjectNames(ns.owner, ns.typ, to.zone.Name) {
-		var have *v1alpha1.Record
-		err := retryTransient(ctx, func() (err error) {
-			have, err = l.typed.KubizoneV1alpha1().Records(to.namespace).Get(ctx, object, metav1.GetOptions{})
-			return err
+		have, err := retryTransient(ctx, func() (*v1alpha1.Record, error) {
+			return l.typed.KubizoneV1alpha1().Records(to.namespace).Get(ctx, object, metav1.GetOptions{})
 		})
 		switch {
 		case apierrors.IsNotFound(err):

@@ -293,19 +293,19 @@ feed:
 
 // retryTransient calls do until it succeeds or fails for a reason that another attempt does not change. A request whose
 // answer was lost may have been carried out, so do must be idempotent.
-func retryTransient(ctx context.Context, do func() error) error {
+func retryTransient[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {
-		err := do()
+		answer, err := do()
 		if err == nil || !isTransient(err) {
-			return err
+			return answer, err
 		}
 		if attempt == maxAttempts {
-			return fmt.Errorf("%w (tried %d times)", err, maxAttempts)
+			return answer, fmt.Errorf("%w (tried %d times)", err, maxAttempts)
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return answer, context.Cause(ctx)
 		case <-time.After(pause):
 		}
 		pause *= 2

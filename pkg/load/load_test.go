@@ -312,6 +312,32 @@ func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 	}
 }
 
+// A change is tried again, too, on the object that it was for.
+func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	l.load(t, path)
+	var mutex sync.Mutex
+	stumbled := make(map[string]bool)
+	l.server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		id := action.(clienttesting.PatchAction).GetName()
+		if id == "" {
+			t.Errorf("a patch of %s without a name", action.GetResource().Resource)
+		}
+		if stumbled[id] {
+			return false, nil, nil
+		}
+		stumbled[id] = true
+		return true, nil, apierrors.NewServerTimeout(action.GetResource().GroupResource(), "patch", 1)
+	})
+	write(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "604800", "604801").Replace(file))
+	if got := l.load(t, path); got != (Result{Written: 2, Present: 3}) {
+		t.Errorf("second load: %+v", got)
+	}
+}
+
 // L5: another's object of the nice name is neither taken nor touched.
 func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)

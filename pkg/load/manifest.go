@@ -303,10 +303,8 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if err != nil {
 		before = nil // absent or unreadable; the apply reports what matters
 	}
-	var after *unstructured.Unstructured
-	err = retryTransient(ctx, func() (err error) {
-		after, err = resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
-		return err
+	after, err := retryTransient(ctx, func() (*unstructured.Unstructured, error) {
+		return resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 	})
 	if apierrors.IsConflict(err) {
 		l.reportLeftAsIs(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: err.Error()})

@@ -391,10 +391,8 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 		if !servable && !held {
 			continue
 		}
-		var zone *v1alpha1.Zone
-		err := retryTransient(ctx, func() (err error) {
-			zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
-			return err
+		zone, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+			return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 			continue // its state is not known
@@ -437,9 +435,8 @@ func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *
 		publish = publish.Next() // the annotation counts when it changes (S7.5)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
-	err := retryTransient(ctx, func() (err error) {
-		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
-		return err
+	zone, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
 	})
 	switch reason, refused := refusalReason(err); {
 	case refused:
@@ -494,8 +491,8 @@ func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record)
 	records := l.typed.KubizoneV1alpha1().Records(r.Namespace)
 	at := Refusal{Path: s.what, Text: describeRecord(r)}
 	for range maxAttempts {
-		err := retryTransient(ctx, func() error {
-			return records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(), Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
+		_, err := retryTransient(ctx, func() (struct{}, error) {
+			return struct{}{}, records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(), Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
 		})
 		switch reason, refused := refusalReason(err); {
 		case err == nil:

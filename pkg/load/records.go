@@ -183,12 +183,10 @@ func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRec
 
 // eachRecord calls do for every Record of a namespace that the field selector matches.
 func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
-	list := func(ctx context.Context, options metav1.ListOptions) (page *v1alpha1.RecordList, err error) {
-		err = retryTransient(ctx, func() (err error) {
-			page, err = l.typed.KubizoneV1alpha1().Records(namespace).List(ctx, options)
-			return err
+	list := func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
+		return retryTransient(ctx, func() (*v1alpha1.RecordList, error) {
+			return l.typed.KubizoneV1alpha1().Records(namespace).List(ctx, options)
 		})
-		return page, err
 	}
 	return EachItem(ctx, list, metav1.ListOptions{FieldSelector: selector}, func(r *v1alpha1.Record) error {
 		do(r)
@@ -263,9 +261,8 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 	for _, want.Name = range objectNames {
 		have := there.byName[want.Name]
 		if have == nil {
-			err := retryTransient(ctx, func() error {
-				_, err := records.Create(ctx, want, l.createOptions())
-				return err
+			_, err := retryTransient(ctx, func() (*v1alpha1.Record, error) {
+				return records.Create(ctx, want, l.createOptions())
 			})
 			if err == nil {
 				l.showPlan("+ %s %d %s %s", s.fqdn(to.fqdn), s.ttl, s.typ, strings.Join(s.data, ", "))
@@ -294,9 +291,8 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		if err != nil {
 			return Result{}, err
 		}
-		err = retryTransient(ctx, func() error {
-			_, err := records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
-			return err
+		_, err = retryTransient(ctx, func() (*v1alpha1.Record, error) {
+			return records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
 		})
 		if err != nil {
 			return Result{}, err

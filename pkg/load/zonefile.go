@@ -124,10 +124,8 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 
 // findLoaded finds the Zone with the label mark, nil if there is none.
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
-	var list *v1alpha1.ZoneList
-	err := retryTransient(ctx, func() (err error) {
-		list, err = l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
-		return err
+	list, err := retryTransient(ctx, func() (*v1alpha1.ZoneList, error) {
+		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
 	})
 	if err != nil {
 		return nil, err
@@ -145,10 +143,10 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	if err != nil {
 		return err
 	}
-	return retryTransient(ctx, func() error {
-		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, l.patchOptions())
-		return err
+	_, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, l.patchOptions())
 	})
+	return err
 }
 
 // putDroppingRefusedFields puts the Zone of p, and puts it again without the fields that the server refuses.
@@ -179,9 +177,8 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: l.cfg.Namespace}, Spec: p.spec}
 		var made *v1alpha1.Zone
 		for _, zone.Name = range zoneObjectNames(p.fqdn, p.view) {
-			err = retryTransient(ctx, func() (err error) {
-				made, err = zones.Create(ctx, zone, l.createOptions())
-				return err
+			made, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+				return zones.Create(ctx, zone, l.createOptions())
 			})
 			if err == nil {
 				return made, Result{Written: 1}, nil
@@ -215,11 +212,13 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	if err != nil {
 		return nil, Result{}, err
 	}
-	err = retryTransient(ctx, func() (err error) {
-		have, err = zones.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
-		return err
+	have, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+		return zones.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
 	})
-	return have, Result{Written: 1}, err
+	if err != nil {
+		return nil, Result{}, err
+	}
+	return have, Result{Written: 1}, nil
 }
 
 // zonePatch is a merge patch that sets the fields of the file and removes those that it does not have.
@@ -236,10 +235,8 @@ func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 }
 
 func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) {
-	var list *v1alpha1.ZoneList
-	err := retryTransient(ctx, func() (err error) {
-		list, err = l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{})
-		return err
+	list, err := retryTransient(ctx, func() (*v1alpha1.ZoneList, error) {
+		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{})
 	})
 	if err != nil {
 		return nil, err
