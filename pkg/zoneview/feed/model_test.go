@@ -1,0 +1,168 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// stored is a zone as a store has it.
+type stored struct {
+	n int
+	// damaged: it cannot be proven, unreadable: it cannot even be read.
+	damaged, unreadable bool
+	// proof is that of the last listing, nil when it has run.
+	proof *Proof
+}
+
+// Whatever happens to zones while they are listed and proven: the Set has what the store has, but for zones that are
+// frozen or still being proven, and the feed is in sync only when each zone is in or frozen.
+func TestFeed_hasWhatTheStoreHas(t *testing.T) {
+	rapid.Check(t, func(draw *rapid.T) {
+		f := newFed(t)
+		store := map[string]*stored{}
+		old := []*Proof{} // of former listings
+		var listed, stayed bool
+		uids := []string{"a1", "b1", "c1"} // a zone that is made anew gets another one
+		all := slices.Clone(uids)
+		tell := func(err error, uid string) {
+			if err != nil && f.FrozenBy(uid) == nil { // as a source does: all is read anew
+				f.Fail(err)
+				listed = false
+			}
+		}
+		list := func() {
+			f.BeginListing(rapid.Bool().Draw(draw, "stay"))
+			stayed = f.synced()
+			unreadable := map[string]error{}
+			for uid, z := range store {
+				if z.proof != nil {
+					old = append(old, z.proof)
+				}
+				z.proof = nil
+				switch {
+				case z.unreadable:
+					unreadable["ns/"+uid] = errors.New("not protobuf")
+				case z.damaged:
+					z.proof = f.Base(uid, f.wrong(uid, z.n))
+				default:
+					z.proof = f.Base(uid, f.base(uid, z.n))
+				}
+			}
+			f.EndListing(t.Context(), unreadable)
+			listed = true
+		}
+		run := func(uid string) {
+			if z := store[uid]; z != nil && z.proof != nil {
+				proof := z.proof
+				z.proof = nil
+				tell(proof.Run(t.Context()), uid)
+			}
+		}
+		change := func(i int) {
+			uid := uids[i]
+			switch z := store[uid]; {
+			case z == nil:
+				store[uid] = &stored{}
+				if listed {
+					tell(f.Feed.Apply(t.Context(), uid, content.Transaction{Steps: f.steps[:1], Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}), uid)
+				}
+			case rapid.IntRange(0, 9).Draw(draw, "what") == 0:
+				delete(store, uid)
+				uids[i] = fmt.Sprint(uid[:1], len(all))
+				all = append(all, uids[i])
+				if listed {
+					tell(f.Feed.Apply(t.Context(), uid, content.Transaction{Gone: true}, zoneview.Zone{}), uid)
+				}
+			case z.n < 8:
+				z.n++
+				if listed {
+					tell(f.apply(uid, z.n), uid)
+				}
+			}
+		}
+		check := func() {
+			pending, frozen := 0, 0
+			for _, z := range f.zones {
+				if z.pending != nil {
+					pending++
+				}
+				if z.frozen != nil {
+					frozen++
+				}
+			}
+			if pending != f.pending || frozen != f.frozen {
+				draw.Fatalf("%d zones are pending and %d counted, %d frozen and %d counted", pending, f.pending, frozen, f.frozen)
+			}
+			for _, uid := range all {
+				z := store[uid]
+				isFrozen := f.FrozenBy(uid) != nil || f.FrozenBy("ns/"+uid) != nil
+				switch at := f.at(uid); {
+				case z == nil && listed && (at >= 0 || f.zones[uid] != nil):
+					draw.Fatalf("zone %s is gone and stays at %d: %+v", uid, at, f.zones[uid])
+				case z == nil:
+				case at > z.n:
+					draw.Fatalf("zone %s is at %d, the store at %d", uid, at, z.n)
+				case f.synced() && at < 0 && !isFrozen && !(stayed && z.proof != nil): // it was frozen before
+					draw.Fatalf("in sync without zone %s", uid)
+				case listed && z.proof == nil && !isFrozen && at != z.n:
+					draw.Fatalf("zone %s is at %d, the store at %d", uid, at, z.n)
+				}
+			}
+		}
+		for range rapid.IntRange(1, 150).Draw(draw, "count") {
+			i := rapid.IntRange(0, len(uids)-1).Draw(draw, "zone")
+			uid := uids[i]
+			switch rapid.IntRange(0, 9).Draw(draw, "do") {
+			case 0:
+				list()
+			case 1, 2, 3:
+				run(uid)
+			case 4:
+				if len(old) > 0 {
+					proof := old[0]
+					old = old[1:]
+					tell(proof.Run(t.Context()), proof.key)
+				}
+			case 5:
+				if z := store[uid]; z != nil {
+					z.damaged = !z.damaged && rapid.Bool().Draw(draw, "damaged")
+					z.unreadable = !z.unreadable && rapid.Bool().Draw(draw, "unreadable")
+				}
+			case 6:
+				if listed && store[uid] != nil && rapid.Bool().Draw(draw, "misfit") { // a step that does not fit
+					tell(f.apply(uid, 8), uid)
+					if store[uid].n == 7 {
+						store[uid].n = 8
+					}
+				}
+			default:
+				change(i)
+			}
+			check()
+		}
+		for _, z := range store {
+			z.damaged, z.unreadable = false, false
+		}
+		for range 4 {
+			list()
+			for _, uid := range slices.Sorted(maps.Keys(store)) {
+				run(uid)
+			}
+		}
+		check()
+		if err := f.Check(); err != nil || len(f.Frozen()) > 0 || len(f.zones) != len(store) {
+			draw.Fatalf("after all is mended: %v, frozen %v, %d zones of %d", err, f.Frozen(), len(f.zones), len(store))
+		}
+	})
+}
