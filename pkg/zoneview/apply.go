@@ -4,8 +4,6 @@
 package zoneview
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/google/btree"
@@ -16,15 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
-
-// ErrMisfit is in every error that says that a snapshot and a step, or a
-// snapshot and its own state, do not belong together. Nothing was changed; the
-// view is to be built anew from a listing.
-var ErrMisfit = errors.New("the step does not fit the zone")
-
-func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
-	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
-}
 
 // Apply is the definition after step. The error is ErrMisfit with what differs.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {

@@ -4,6 +4,7 @@
 package zoneview
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -56,6 +57,15 @@ func newTree() *btree.BTreeG[*content.RRset] {
 	// Nodes are shared between snapshots and left to the garbage collector; a
 	// free list would be a quarter of a kilobyte a zone for nothing.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 }, btree.NewFreeListG[*content.RRset](0))
+}
+
+// ErrMisfit is in every error that says that a snapshot and a step, or a
+// snapshot and its own state, do not belong together. Nothing was changed; the
+// view is to be built anew from a listing.
+var ErrMisfit = errors.New("the step does not fit the zone")
+
+func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
+	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
 // NewSnapshot takes in a definition from a listing. sets come in any order, one

@@ -31,6 +31,10 @@ const clusterToken = "kubizone"
 // peerDialTimeout bounds the question to one peer whether there is a cluster; etcd bounds the answer.
 const peerDialTimeout = 2 * time.Second
 
+// catchUpEntries is how many entries a member of several keeps in memory for one that is behind. One that is further
+// behind is sent all of the store. etcd's own is 5,000.
+const catchUpEntries = 1000
+
 // memberFile holds the name of the member whose data the directory is. Without the file the data are those of a sole
 // member, or there are none.
 const memberFile = "member"
@@ -134,7 +138,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	to.PeerTLSInfo = c.tls()
 	// Between machines a leader is waited for as long as etcd thinks right.
 	defaults := etcd.NewConfig()
-	to.SnapshotCatchUpEntries = catchUp
+	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
 	if stored(to.Dir) {
 		return nil // what is stored decides (E6)

@@ -26,6 +26,8 @@ const DefaultMinFreeBytes = 144 << 20
 const (
 	lockFile   = "lock"
 	formatFile = "format"
+	// etcdDir is where the member's data are.
+	etcdDir = "etcd"
 )
 
 // Dir is an opened data directory: made if need be, locked for this process, of a format we know (E1, E2).

@@ -31,9 +31,8 @@ const DefaultQuotaBytes = 8 << 30
 const maxSocketPath = 100
 
 const (
-	etcdDir    = "etcd"
 	socketFile = "etcd.sock"
-	// window is what may be under way to the member, as pkg/apiserver has it the other way.
+	// window bounds the octets in flight to the member, as pkg/apiserver bounds those from it.
 	window = 4 << 20
 )
 
@@ -239,14 +238,9 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-const (
-	// snapshotEvery is after how many entries of its log a member takes a snapshot. A member that starts reads all
-	// entries behind the last one into memory: etcd's own 10,000, of 0.3 MiB each, are 3 GB.
-	snapshotEvery = 1000
-	// catchUp is how many entries a member of several keeps in memory for one that is behind, which is sent all of
-	// the store where it is further behind; etcd's own is 5,000.
-	catchUp = 1000
-)
+// snapshotEvery is after how many entries of its log a member takes a snapshot. A member that starts reads all entries
+// behind the last one into memory: etcd's own 10,000, of 0.3 MiB each, are 3 GB.
+const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c := etcd.NewConfig()
