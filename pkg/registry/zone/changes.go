@@ -35,20 +35,9 @@ var (
 // New makes an empty answer, for discovery and OpenAPI.
 func (*ChangesREST) New() runtime.Object { return &v1alpha1.ZoneChanges{} }
 
-// Destroy has nothing to let go of.
-func (*ChangesREST) Destroy() {}
-
-// ConnectMethods are the methods of the subresource.
-func (*ChangesREST) ConnectMethods() []string { return []string{http.MethodGet} }
-
 // NewConnectOptions makes empty query parameters.
 func (*ChangesREST) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
 	return &v1alpha1.ZoneChangesOptions{}, false, ""
-}
-
-// ProducesMIMETypes are the media types of the answers.
-func (*ChangesREST) ProducesMIMETypes(string) []string {
-	return []string{mediaJSON, mediaYAML, mediaText}
 }
 
 // ProducesObject is what the answers decode into.

@@ -36,20 +36,9 @@ var (
 // New makes an empty answer, for discovery and OpenAPI.
 func (*EntriesREST) New() runtime.Object { return &v1alpha1.ZoneEntries{} }
 
-// Destroy has nothing to let go of.
-func (*EntriesREST) Destroy() {}
-
-// ConnectMethods are the methods of the subresource.
-func (*EntriesREST) ConnectMethods() []string { return []string{http.MethodGet} }
-
 // NewConnectOptions makes empty query parameters.
 func (*EntriesREST) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
 	return &v1alpha1.ZoneEntriesOptions{}, false, ""
-}
-
-// ProducesMIMETypes are the media types of the answers.
-func (*EntriesREST) ProducesMIMETypes(string) []string {
-	return []string{mediaJSON, mediaYAML, mediaText}
 }
 
 // ProducesObject is what the answers decode into.

@@ -19,9 +19,9 @@ import (
 type slots struct {
 	total int
 
-	mutex    sync.Mutex
-	inUseNow int
-	byUser   map[string]int // by user; no zeros
+	mutex  sync.Mutex
+	taken  int
+	byUser map[string]int // by user; no zeros
 }
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
@@ -30,13 +30,13 @@ func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[s
 func (s *slots) acquire(user string) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	switch free, mine := s.total-s.inUseNow, s.byUser[user]; {
+	switch free, mine := s.total-s.taken, s.byUser[user]; {
 	case free == 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.total), retrySoon)
 	case mine >= free:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and %d more is what is left for others; please try again", user, mine, free), retrySoon)
 	}
-	s.inUseNow++
+	s.taken++
 	s.byUser[user]++
 	return func() { s.release(user) }, nil
 }
@@ -44,16 +44,10 @@ func (s *slots) acquire(user string) (leave func(), refusal *apierrors.StatusErr
 func (s *slots) release(user string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.inUseNow--
+	s.taken--
 	if s.byUser[user]--; s.byUser[user] == 0 {
 		delete(s.byUser, user)
 	}
-}
-
-func (s *slots) inUse() int {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.inUseNow
 }
 
 // readerOf is the user that slots are counted for. All service accounts of a namespace are one: its owner can make any

@@ -68,3 +68,9 @@ func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 		}
 	}
 }
+
+func (s *slots) inUse() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.taken
+}

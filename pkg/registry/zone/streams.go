@@ -83,6 +83,15 @@ func (s *streams) newHandler(ctx context.Context, places *slots, prepare prepare
 	})
 }
 
+// Destroy does nothing: the store belongs to the zones.
+func (*streams) Destroy() {}
+
+// ConnectMethods are the methods of the subresources.
+func (*streams) ConnectMethods() []string { return []string{http.MethodGet} }
+
+// ProducesMIMETypes are the media types of the answers.
+func (*streams) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaYAML, mediaText} }
+
 // getServedZone reads the Zone from etcd, and refuses one without content.
 func (s *streams) getServedZone(ctx context.Context, name string) (*v1alpha1.Zone, error) {
 	zone, err := s.getZone(ctx, name)
