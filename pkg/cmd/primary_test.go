@@ -124,8 +124,8 @@ func transferred(t *testing.T, server string) string {
 	return string(text)
 }
 
-// transferredWith transfers the zone until it has the text: views and primaries follow writes, and are asked before they
-// have.
+// transferredWith transfers the zone until it has the text: views and primaries follow writes, and are asked before
+// they have.
 func transferredWith(t *testing.T, server, want string) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
