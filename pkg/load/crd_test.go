@@ -71,7 +71,7 @@ metadata:
   ownerReferences: [{apiVersion: networking.k8s.io/v1, kind: Ingress, name: i, uid: u}]
 spec: {domainName: www.example.org., type: A, class: IN, rdata: 192.0.2.1}
 `},
-		"a serial that somebody raised": {`
+		"a raised serial": {`
 apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {name: z}
@@ -110,7 +110,7 @@ func TestFromCustomResource_refusesWhatItIsNot(t *testing.T) {
 	}
 }
 
-// Who was there first is asked for first, whatever the order of the file.
+// The oldest object is applied first, whatever the order of the file.
 func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "all.yaml"), "")
 	text := `

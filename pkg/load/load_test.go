@@ -189,7 +189,7 @@ func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 	}
 	for _, want := range []string{path + ":7: www.example.org. AAAA: ", "zone example.org. does not delegate AAAA", path + ":8: "} {
 		if !l.heard(want) {
-			t.Errorf("nobody says %q", want)
+			t.Errorf("no line says %q", want)
 		}
 	}
 	refuse = false
@@ -226,7 +226,7 @@ func TestLoad_losesAFieldOfTheSOAAndNotTheZone(t *testing.T) {
 	}
 	for _, want := range []string{"refused: " + path + ":3: example.org. SOA my_ns", "spec.primaryNameServer: ", "spec.contact: "} {
 		if !l.heard(want) {
-			t.Errorf("nobody says %q", want)
+			t.Errorf("no line says %q", want)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	}
 	for _, want := range []string{"not loaded: " + readme + ": no SOA", "not loaded: " + refused + ": zone example.com.: ", "c.zone: no such file"} {
 		if !l.heard(want) {
-			t.Errorf("nobody says %q", want)
+			t.Errorf("no line says %q", want)
 		}
 	}
 }
@@ -443,7 +443,7 @@ a: 2
 	}
 	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing", path + ":29: secret team/s: the server has no kind Secret", path + ":33: "} {
 		if !l.heard("refused: " + want) {
-			t.Errorf("nobody says %q", want)
+			t.Errorf("no line says %q", want)
 		}
 	}
 	if l.heard("not yet") {
@@ -476,7 +476,7 @@ func TestLoad_saysWhatIsTooLargeBeforeTheFirstWrite_S5_6(t *testing.T) {
 	}
 }
 
-// L4: a conflict of server-side apply is somebody else's field.
+// L4: a conflict of server-side apply is a field of another manager.
 func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "z.json"), `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
 	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())

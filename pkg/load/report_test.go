@@ -49,7 +49,7 @@ func TestLoad_groupsWhatIsRefusedAndEchoesNoOctets(t *testing.T) {
 	}
 	for _, want := range []string{"refused: 1995 more like " + path + ":8: ", "refused: 1995 more like " + path + ":9: h0.example.net."} {
 		if !l.heard(want) {
-			t.Errorf("nobody says %q", want)
+			t.Errorf("no line says %q", want)
 		}
 	}
 	for _, line := range l.said {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
 )
 
-// A FIFO that nobody writes to is said, and ends with the context.
+// A FIFO without a writer is reported, and the wait ends with the context.
 func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 	for _, file := range []string{"example.org.zone", "all.yaml"} {
 		path := filepath.Join(t.TempDir(), file)

@@ -93,7 +93,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	}
 }
 
-// D1: somebody without rights learns that, and no OK about what could not be seen.
+// D1: a user without permissions gets a WARN, and no OK for what could not be read.
 func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 	client, registrations, _ := server(t, readyz)
 	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }

@@ -53,7 +53,7 @@ const (
 	healthz = "[+]ping ok\n[+]etcd ok\n[+]etcd-space ok\n[+]etcd-corrupt ok\nhealthz check passed\n"
 )
 
-// healthy is an installation without a fault, seen by somebody who may see everything.
+// healthy is an installation without a fault, seen by a user with all permissions.
 func healthy(t *testing.T) (*facts, *pki.Pair) {
 	ca := authority(t)
 	yes, port := true, int32(10250)
@@ -207,7 +207,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].readyz = "[-]informer-sync failed: reason withheld\n"
 		}, "ready", Fail, "informer-sync", "log"},
-		"nobody reached": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+		"no server reached": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}
 		}, "ready", Warn, "i/o timeout", "outside the cluster"},
 		"a Zone cannot be read": {func(_ *testing.T, f *facts, _ *pki.Pair) {

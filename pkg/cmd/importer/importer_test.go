@@ -100,7 +100,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	if _, err := records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
-	// A label is nobody's business here.
+	// Labels do not matter here.
 	if _, err := records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"}); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 }
 
-// A part of a zone, from a pipe: no SOA, no origin, no TTL. A record that somebody made by hand is found by its data.
+// A part of a zone, from a pipe: no SOA, no origin, no TTL. A record made by hand is found by its data.
 func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	s := start(t)
 	zone := s.makeZone("platform", "example-org", organisation())
@@ -521,7 +521,7 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	if changed := s.importing("", other, "--zone", "a/t"); changed.failed != nil || changed.out != "1 written, 3 unchanged\n" {
 		t.Errorf("%v, %s%s", changed.failed, changed.err, changed.out)
 	}
-	// One that somebody changed is the Zone's matter, as spec.nameServers are.
+	// A changed one belongs to the Zone, as spec.nameServers are.
 	if _, err := records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
@@ -616,7 +616,7 @@ func (c canceling) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A FIFO that nobody writes to, and a terminal where nobody types, are said after two seconds, and a signal ends them.
+// A FIFO without a writer and an idle terminal are reported after two seconds, and a signal ends the wait.
 func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
 	kubeconfig := write(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
 	fifo := filepath.Join(t.TempDir(), "example.org.zone")

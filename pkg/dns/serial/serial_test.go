@@ -41,7 +41,7 @@ func TestCompare_table(t *testing.T) {
 }
 
 // TestCompare_intransitive: three serials a third of the circle apart each
-// come before the next. Whoever sorts serials is wrong.
+// come before the next. Serials cannot be sorted.
 func TestCompare_intransitive(t *testing.T) {
 	const third = math.MaxUint32 / 3
 	rapid.Check(t, func(t *rapid.T) {

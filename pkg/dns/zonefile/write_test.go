@@ -240,7 +240,7 @@ func TestWrite_BIND(t *testing.T) {
 	checkBIND(t, entries)
 }
 
-// TestWrite_BINDStrange does it with values that nobody would think of: every
+// TestWrite_BINDStrange does it with unusual values: every
 // sample with octets changed, cut and repeated, as far as rdata accepts it.
 func TestWrite_BINDStrange(t *testing.T) {
 	random := rand.New(rand.NewPCG(1035, 3597))

@@ -115,7 +115,7 @@ func TestDelete_goesByWhatIsDeleted(t *testing.T) {
 	}
 }
 
-// Who reads otherwise reads what is stored.
+// Other reads go to the store.
 func TestStorage_readsOfOthersAreAsTheyWere(t *testing.T) {
 	e := &etcd{stored: &v1alpha1.Record{}}
 	if err := Storage(e).Get(t.Context(), "r", storage.GetOptions{}, &v1alpha1.Record{}); err != nil || !slices.Equal(e.asked, []string{"etcd"}) {

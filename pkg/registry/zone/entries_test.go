@@ -383,7 +383,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	}
 }
 
-// S1.7: sources name foreign objects, so only those who may list them all are told.
+// S1.7: sources name objects of other namespaces, so they need permission to list all of them.
 func TestEntries_sources(t *testing.T) {
 	www := func(namespace, object string, values ...string) *v1alpha1.Record {
 		record := &v1alpha1.Record{}
@@ -528,7 +528,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("change %+v", first)
 	}
 	if first.By != "" || first.Record != nil {
-		t.Error("S1.7: who wrote it is told to everybody")
+		t.Error("S1.7: every user sees the author")
 	}
 	if one := d.changes(t, "since=5&until=6", "tenant"); len(one.Changes) != 1 || one.Until != 6 {
 		t.Errorf("until: %+v", one)

@@ -213,7 +213,7 @@ func serve(t *testing.T, views Views) *server {
 	return s
 }
 
-// asUser takes the user from a header; without it everybody is the admin.
+// asUser takes the user from a header; without it the user is the admin.
 func asUser(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		name := req.Header.Get("User")
@@ -394,7 +394,7 @@ func testEstablish(t *testing.T, s *server) {
 	admin, tenant := s.client.KubizoneV1alpha1().Zones("dns"), s.as(t, "tenant").KubizoneV1alpha1().Zones("dns")
 	all := []string{metav1.DryRunAll}
 
-	// The answer is a fact for the decision, so nobody is refused here.
+	// The answer is a fact for the decision, so no write is refused here.
 	if _, err := tenant.Create(ctx, zoneNamed("e1", "Bücher.example."), metav1.CreateOptions{DryRun: all}); err != nil {
 		t.Error(err)
 	}
@@ -612,7 +612,7 @@ func testClasses(t *testing.T, s *server) {
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
 		t.Errorf("S6.3: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
-	// S6.2: so are the name servers, and they are the Zone's own from then on: who takes them away has none.
+	// S6.2: so are the name servers, and they are the Zone's own from then on: if its owner removes them it has none.
 	servedBy := func(z *v1alpha1.Zone, err error, want ...string) {
 		t.Helper()
 		var got []string
@@ -654,7 +654,7 @@ func testClasses(t *testing.T, s *server) {
 	_, err = zones.Patch(ctx, "c3", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "test"})
 	refused(err)
 	if _, err := zones.Create(ctx, in("c4", v1alpha1.DNSClassReference{Name: "unreadable"}), metav1.CreateOptions{}); !apierrors.IsInternalError(err) {
-		t.Errorf("a class that cannot be read admits nobody: %v", err)
+		t.Errorf("a class that cannot be read admits no namespace: %v", err)
 	}
 	// The class comes into being and is for others: the zone keeps naming it, and can be changed otherwise.
 	s.classes["later"] = "elsewhere"
@@ -803,7 +803,7 @@ func testColumns(t *testing.T, s *server) {
 	}
 }
 
-// Lists under server-side apply are maps and sets where their types say so, and nobody owns status.
+// Lists under server-side apply are maps and sets where their types say so, and status has no owner.
 func testApply(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")

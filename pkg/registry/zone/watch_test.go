@@ -47,7 +47,7 @@ func (d *door) follow(t *testing.T, query, as string) (response *http.Response, 
 	}
 }
 
-// add makes one more serial and tells those who wait.
+// add makes one more serial and wakes the waiting readers.
 func (h *held) add() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +134,7 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 	}
 }
 
-// A user has at most half of the places, those who only read keep theirs, and a server that stops ends all.
+// A user has at most half of the places, readers keep theirs, and a server that stops ends all.
 func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -147,7 +147,7 @@ func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	}
 	d.refused(t, "/example-org/changes?watch=true", "", "greedy", http.StatusTooManyRequests, "greedy")
 	if code, _, _ := d.get(t, "/example-org/changes?since=5", "", "greedy"); code != http.StatusOK {
-		t.Errorf("who watches may not read: %d", code)
+		t.Errorf("a user with a watch may not read: %d", code)
 	}
 	_, other := d.follow(t, "format=text", "another")
 	other()

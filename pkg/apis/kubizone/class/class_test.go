@@ -34,7 +34,7 @@ func TestAdmits(t *testing.T) {
 		{"absent", nil, "", "team-a", nil, false},
 		{"absent, default", nil, "true", "team-a", nil, true},
 		{"absent, not quite default", nil, "yes", "team-a", nil, false},
-		{"nobody, though default", &v1alpha1.NamespaceSelection{}, "true", "team-a", nil, false},
+		{"none, though default", &v1alpha1.NamespaceSelection{}, "true", "team-a", nil, false},
 		{"by name", names, "", "team-b", nil, true},
 		{"by another name", names, "true", "team-c", map[string]string{"dns": "public"}, false},
 		{"by label", label, "", "team-c", map[string]string{"dns": "public"}, true},

@@ -46,7 +46,7 @@ func TestDelegation_oneObject_S4_8(t *testing.T) {
 		{"an ordinary one", nil, ""},
 		{"no zone", func(s spec) { s.ZoneRef.Name = "" }, "Required value: spec.zoneRef.name"},
 		{"a zone of no name", func(s spec) { s.ZoneRef.Name = "Example" }, "Invalid value: spec.zoneRef.name"},
-		{"for nobody", func(s spec) { s.Namespaces = nil }, "Required value: spec.namespaces"},
+		{"for no namespace", func(s spec) { s.Namespaces = nil }, "Required value: spec.namespaces"},
 		{"for 16", func(s spec) { s.Namespaces = many(16) }, ""},
 		{"for 17", func(s spec) { s.Namespaces = many(17) }, "Too many: spec.namespaces"},
 		{"for one twice", func(s spec) { s.Namespaces = []string{"a", "a"} }, "Duplicate value: spec.namespaces[1]"},

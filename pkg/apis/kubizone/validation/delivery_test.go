@@ -36,7 +36,7 @@ func TestDelivery_oneObject(t *testing.T) {
 		want   string
 	}{
 		{"sound", nil, ""},
-		{"a name of somebody's own", func(d delivery) { d.Name = "mine" }, invalid + "metadata.name"},
+		{"a name of its own", func(d delivery) { d.Name = "mine" }, invalid + "metadata.name"},
 		{"the name for a zone that was", func(d delivery) { d.Spec.Zone.UID = "u2" }, invalid + "metadata.name"},
 		{"the name for another class", func(d delivery) { d.Spec.ClassRef.Name = "private" }, invalid + "metadata.name"},
 		{"kind", func(d delivery) { d.Spec.ClassRef.Kind = "Secret" }, unsupported + "spec.classRef.kind"},

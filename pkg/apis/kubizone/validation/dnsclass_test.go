@@ -133,7 +133,7 @@ func TestDNSClass_oneObject(t *testing.T) {
 			withUpdate(nil)(s)
 			s.NameServers = []v1alpha1.NameServer{{Name: "ns1.example.net."}, {Name: "ns2", Addresses: []string{"192.0.2.53"}}}
 		}, ""},
-		{"name servers of nobody, with addresses of one zone, and twice", func(s spec) {
+		{"name servers without names, with addresses of one zone, and twice", func(s spec) {
 			withUpdate(nil)(s)
 			s.NameServers = []v1alpha1.NameServer{{}, {Name: "ns1.example.net.", Addresses: []string{"192.0.2.53"}}, {Name: "NS1.example.net."}, {Name: "ns2", Addresses: []string{"192.0.2"}}}
 		}, required + "spec.nameServers[0].name, " + duplicate + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].addresses[0], " + forbidden + "spec.nameServers[1].addresses"},
@@ -177,7 +177,7 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"secondary with scope", secondary("fe80::1%eth0"), invalid + address},
 		{"attack 51: IPv4 in IPv6", secondary("::ffff:169.254.169.254"), invalid + address},
 		{"attack 51: a number", secondary("2852039166"), invalid + address},
-		{"secondary is everybody", secondary("0.0.0.0"), invalid + address},
+		{"secondary is any address", secondary("0.0.0.0"), invalid + address},
 		{"secondary is many", secondary("224.0.0.1"), invalid + address},
 		{"one secondary twice", secondary("192.0.2.1", "192.0.2.1:53"), duplicate + "spec.transfer.secondaries[1].address"},
 		{"too many secondaries", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = make([]v1alpha1.Secondary, MaxServers+1) }), tooMany + "spec.transfer.secondaries"},
@@ -190,12 +190,12 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"attack 49: ns/name", withTransfer(func(p *v1alpha1.TransferProvider) {
 			p.TSIGSecretRef = &v1alpha1.SecretReference{Name: "kube-system/token", Namespace: "../kube-system"}
 		}), invalid + "spec.transfer.tsigSecretRef.name, " + invalid + "spec.transfer.tsigSecretRef.namespace"},
-		{"transferred by nobody", func(s spec) { s.Transfer = &v1alpha1.TransferProvider{} }, required + "spec.transfer.secondaries"},
-		{"told to somebody who may not transfer", withTransfer(func(p *v1alpha1.TransferProvider) {
+		{"transferred by no server", func(s spec) { s.Transfer = &v1alpha1.TransferProvider{} }, required + "spec.transfer.secondaries"},
+		{"NOTIFY to a server that may not transfer", withTransfer(func(p *v1alpha1.TransferProvider) {
 			p.Secondaries, p.TSIGSecretRef, p.AlsoNotify = nil, nil, []string{"192.0.2.9"}
 		}), required + "spec.transfer.secondaries"},
-		{"transferred by whoever has the key", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = nil }), ""},
-		{"transferred by whoever has the address", withTransfer(func(p *v1alpha1.TransferProvider) { p.TSIGSecretRef = nil }), ""},
+		{"transferred by any holder of the key", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = nil }), ""},
+		{"transferred from the address", withTransfer(func(p *v1alpha1.TransferProvider) { p.TSIGSecretRef = nil }), ""},
 		{"no catalog", catalog(""), ""},
 		{"relative catalog", catalog("catalog.example.org"), invalid + "spec.transfer.catalogZone"},
 		{"broken catalog", catalog("cat..example.org."), invalid + "spec.transfer.catalogZone"},
@@ -206,7 +206,7 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"update to an address", update("192.0.2.1"), ""},
 		{"update to an IPv6 address", update("2001:db8::1"), ""},
 		{"update to an IPv6 address with a port", update("[2001:db8::1]:53"), ""},
-		{"update to nobody", update(""), required + host},
+		{"update to no server", update(""), required + host},
 		{"update to port 0", update("ns1:0"), invalid + host},
 		{"update to no port", update("ns1:"), invalid + host},
 		{"update to an open bracket", update("[2001:db8::1:53"), invalid + host},
@@ -331,7 +331,7 @@ func TestDNSClass_inlineSecrets(t *testing.T) {
 	wantErrors(t, DNSClassUpdate(class, sound, false), forbidden+"spec.webhook.hmacAuth.secret")
 }
 
-// What somebody wrote where secrets do not belong is not repeated in answers and logs.
+// A secret in the wrong field is not repeated in answers and logs.
 func TestDNSClass_refusalsShowNoSecret(t *testing.T) {
 	for _, url := range []string{"https://me:hunter2@hook.example.net", "https://me:hunter2@hook\x7f/", "ftp://me:hunter2@hook", "https://me:hunter2@hook.example.net:0/?x"} {
 		class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = url }))
@@ -371,10 +371,10 @@ func TestDNSClassWarnings(t *testing.T) {
 		want   string
 	}{
 		{"nothing to say", withWebhook(nil), ""},
-		{"for nobody", func(s spec) { withWebhook(nil)(s); s.Namespaces = nil }, "spec.namespaces: is absent"},
-		{"for nobody, said so", func(s spec) { withWebhook(nil)(s); s.Namespaces = &v1alpha1.NamespaceSelection{} }, "spec.namespaces: selects no namespace"},
+		{"for no namespace", func(s spec) { withWebhook(nil)(s); s.Namespaces = nil }, "spec.namespaces: is absent"},
+		{"for no namespace, explicitly", func(s spec) { withWebhook(nil)(s); s.Namespaces = &v1alpha1.NamespaceSelection{} }, "spec.namespaces: selects no namespace"},
 		{"unsigned over http", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server, w.HMACAuth = "http://hook", nil }), "without hmacAuth"},
-		{"secret for everybody", withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "x"} }), "spec.webhook.hmacAuth.secret:"},
+		{"secret in the class", withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "x"} }), "spec.webhook.hmacAuth.secret:"},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantWarning(t, DNSClassWarnings(newClass(test.change)), test.want) })
 	}

@@ -149,7 +149,7 @@ func TestZoneUpdate_viewIsImmutable(t *testing.T) {
 	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.view")
 }
 
-// What a newer version refuses in a stored Zone stays in it until somebody touches it.
+// What a newer version refuses in a stored Zone stays in it until it is changed.
 func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
 	before := newZone(servers(v1alpha1.NameServer{Name: "n s"}))
 	before.ResourceVersion = "1"
