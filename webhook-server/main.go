@@ -110,7 +110,7 @@ func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 	}
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
-		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelInfo),
+		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn), // a panic of a handler is written to it
 	}
 	ended := make(chan error, 1)
 	scheme := "http"

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,5 +152,31 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("it goes on")
+	}
+}
+
+// A defect in a handler costs its request alone, and is in the log without more verbosity.
+func TestRun_logsAPanic(t *testing.T) {
+	log := new(output)
+	logger, err := newLogger(log, 0, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &webhookServer{listen: "127.0.0.1:0", logger: logger, target: "nothing", handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a defect") })}
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- server.run(ctx, out) }()
+	line := make([]byte, 200)
+	n, err := ready.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := http.Get(strings.Fields(string(line[:n]))[1]); err == nil {
+		t.Error("a handler that panicked has answered")
+	}
+	cancel()
+	if err := <-ended; err != nil || !strings.Contains(log.String(), "a defect") {
+		t.Errorf("%v, log: %s", err, log)
 	}
 }
