@@ -65,6 +65,9 @@ func (p *Proof) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return p.finishProof(ctx, nil, nil)
 	}
+	if p.isOvertaken() {
+		return context.Cause(ctx)
+	}
 	snapshot := p.base.Snapshot
 	err := snapshot.Prove()
 	if err == nil && p.base.Hash != "" && snapshot.Hash() != p.base.Hash {
@@ -82,6 +85,14 @@ func (p *Proof) Run(ctx context.Context) error {
 		}
 	}
 	return p.finishProof(ctx, delivered, err)
+}
+
+// isOvertaken reports whether the zone went or was read anew since. Proofs of listings that were cut off would otherwise
+// keep those of the present one waiting.
+func (p *Proof) isOvertaken() bool {
+	p.feed.mutex.Lock()
+	defer p.feed.mutex.Unlock()
+	return p.zone.proof != p
 }
 
 // finishProof puts the zone in and leads it on by what came meanwhile, or freezes it where it cannot be proven and
