@@ -87,8 +87,8 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone went or was read anew since. Proofs of listings that were cut off would otherwise
-// keep those of the present one waiting.
+// isOvertaken reports whether the zone went or was read anew since. Proofs of listings that were cut off would
+// otherwise keep those of the present one waiting.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
