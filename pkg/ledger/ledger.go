@@ -79,10 +79,10 @@ type Config struct {
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Client == nil {
-		errs = append(errs, errors.New("Client is required"))
+		errs = append(errs, errors.New("the Client is required"))
 	}
 	if c.Prefix == "" {
-		errs = append(errs, errors.New("Prefix is required"))
+		errs = append(errs, errors.New("the Prefix is required"))
 	}
 	if c.Zones.Codec == nil || c.Records.Codec == nil {
 		errs = append(errs, errors.New("the codecs of Zones and Records are required"))

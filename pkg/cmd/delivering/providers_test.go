@@ -61,10 +61,7 @@ func TestProviders_areAsTheirPageSays(t *testing.T) {
 		return string(text)
 	}
 	page := read("../../../docs/providers.md")
-	var named []string
-	for _, row := range regexp.MustCompile(`(?m)^\t"\w+": +\{New: .*\},$`).FindAllString(read("providers.go"), -1) {
-		named = append(named, row)
-	}
+	named := regexp.MustCompile(`(?m)^\t"\w+": +\{New: .*\},$`).FindAllString(read("providers.go"), -1)
 	if len(named) != len(Providers) {
 		t.Fatalf("providers.go has %d rows as docs/providers.md shows them, and Providers %d", len(named), len(Providers))
 	}

@@ -127,7 +127,7 @@ type check struct {
 // configuration does not open it. What is wrong in the store is in the report.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
-		return Report{}, errors.New("Client, Prefix and the codecs of Zones and Records are required")
+		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
 	}
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
