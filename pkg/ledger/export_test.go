@@ -52,8 +52,13 @@ type (
 	Migrating = migrating
 )
 
-// NewestFormat is the number of the last migration.
-func NewestFormat() int { return newestFormat(migrations) }
+// MigrationNumbers are those of the migrations, in the order in which they are carried out.
+func MigrationNumbers() (numbers []int) {
+	for _, m := range migrations {
+		numbers = append(numbers, m.Number)
+	}
+	return numbers
+}
 
 // LeastReader is what the migrations require of programs that read a store.
 func LeastReader() int { return leastReader(migrations, 0) }

@@ -62,7 +62,13 @@ func opening(t *testing.T, st *store.Store, change ...func(*ledger.Config)) erro
 
 func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 	t.Parallel()
-	if n := ledger.NewestFormat(); n != ledger.Format {
+	numbers := ledger.MigrationNumbers()
+	for i, n := range numbers {
+		if i > 0 && n != numbers[i-1]+1 {
+			t.Errorf("migration %d comes after %d", n, numbers[i-1])
+		}
+	}
+	if n := numbers[len(numbers)-1]; n != ledger.Format {
 		t.Errorf("the last migration is %d and Format %d", n, ledger.Format)
 	}
 }

@@ -1,0 +1,71 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+)
+
+// storedFields lists the fields of a stored type by their paths.
+func storedFields(of reflect.Type, path string) (paths []string) {
+	switch {
+	case of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice:
+		return storedFields(of.Elem(), path)
+	case of.Kind() != reflect.Struct || !strings.HasSuffix(of.PkgPath(), "v1alpha1"):
+		return []string{path}
+	}
+	for _, f := range reflect.VisibleFields(of) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			paths = append(paths, storedFields(f.Type, path+"."+name)...)
+		}
+	}
+	return paths
+}
+
+// TestFields_ofObjectsComeWithAFormat: an older program that writes an object drops the fields that it does not know,
+// since the generated protobuf code does. So a new field of a Zone, Record or Delegation comes with a migration that
+// OldersMayWrite says false of, if only for its number. testdata/fields.golden has the fields, and the format that has
+// them.
+func TestFields_ofObjectsComeWithAFormat(t *testing.T) {
+	t.Parallel()
+	const file = "testdata/fields.golden"
+	now := []string{fmt.Sprint("format ", ledger.Format)}
+	for _, of := range []reflect.Type{reflect.TypeFor[v1alpha1.Zone](), reflect.TypeFor[v1alpha1.Record](), reflect.TypeFor[v1alpha1.Delegation]()} {
+		for _, part := range []string{"Spec", "Status"} {
+			field, _ := of.FieldByName(part)
+			now = append(now, storedFields(field.Type, of.Name()+"."+strings.ToLower(part))...)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	before := strings.Fields(strings.ReplaceAll(string(text), "format ", "format-"))
+	after := strings.Fields(strings.ReplaceAll(strings.Join(now, "\n"), "format ", "format-"))
+	if slices.Equal(before, after) {
+		return
+	}
+	for _, path := range after[1:] {
+		if len(before) > 0 && before[0] == after[0] && !slices.Contains(before, path) {
+			t.Errorf("%s is new in format %d: append a migration with OldersMayWrite false and raise Format (format.go), or older servers drop it", path, ledger.Format)
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Fatalf("the fields of stored objects, or the format, have changed: UPDATE=1 go test -run Fields ./pkg/ledger writes %s", file)
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
