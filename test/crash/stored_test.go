@@ -77,7 +77,7 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 	if _, _, text, err := entries(ctx, l.clients[0], must(zones.Get(ctx, "two", metav1.GetOptions{}))(t)); err != nil || !strings.Contains(text, "flipmarked") {
 		t.Errorf("entries of another zone: %v", err)
 	}
-	if log := one.Log(); !strings.Contains(log, "a zone is frozen") {
+	if log := one.Log(); !strings.Contains(log, "A zone is frozen") {
 		t.Errorf("the server does not say that a zone is frozen")
 	}
 	after := w.startPrimary(ctx, t, one)

@@ -54,7 +54,7 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 	if log := one.Log(); !strings.Contains(log, "for programs that know format 99 or later") {
 		t.Errorf("it does not say why it ends:\n%s", tail(quiet(log), 10))
 	}
-	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, this kubizone knows"} {
+	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, and this kubizone knows"} {
 		written := must(etcd.Put(ctx, config, string(must(json.Marshal(newer(field)))(t))))(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := kuberig.StartServer(short, one.dir, one.config)

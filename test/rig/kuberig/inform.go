@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 )
 
 // Informer follows a resource as client-go's informers do, and counts what it costs. Nothing of it is a subject's code.
@@ -30,6 +31,8 @@ type Informer struct {
 // Informed counts what an informer has asked and was told.
 type Informed struct {
 	Lists, Watches, Events int
+	// Whole are the watches that begin with all objects (KEP-3157): as a list, one passes over events.
+	Whole int
 	// Disorder are events whose version is not above the one before.
 	Disorder int
 }
@@ -43,7 +46,11 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 			return of.ListWithContext(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			i.count(func(c *Informed) { c.Watches++ })
+			i.count(func(c *Informed) {
+				if c.Watches++; ptr.Deref(o.SendInitialEvents, false) {
+					c.Whole++
+				}
+			})
 			return of.WatchWithContext(ctx, o)
 		},
 	}
