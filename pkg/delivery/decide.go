@@ -28,8 +28,9 @@ func (m *memory) beginAttempt(f *facts) {
 	if wanted := f.wanted(); wanted == m.leaving {
 		m.leaving = !wanted
 		m.failures, m.blocked = 0, false
-		m.due.clear(dueRetry)
+		m.due.clear(dueRetry, dueView)
 	}
+	m.viewed = m.viewed || f.view != nil
 	woken := f.woken
 	if request := f.zone.Request; request != "" && request != m.request {
 		if !m.due.waits(dueRequest, f.began) {
@@ -207,17 +208,19 @@ func (m *memory) nextWithdrawal(f *facts) action {
 		return action{do: doWithdraw, why: "nothing of the zone has to leave the provider"}
 	}
 	if f.view == nil {
+		if m.viewed {
+			// The view goes before the event that says what it had (Loop.Run): this attempt began between the two.
+			if m.awaitsView(f) {
+				return action{do: doWait, until: m.due[dueView], why: "the view of the zone has just gone, and what it had has not been told yet"}
+			}
+			m.viewed = false
+		}
 		if f.left == nil {
 			return action{do: doLookUp, names: names, why: "the zone has no view"}
 		}
 		// A view may be late after a restart, and without it a provider that cannot list does not learn what to remove.
-		if slices.ContainsFunc(names, func(of State) bool { return f.left[of.Zone] == nil }) {
-			if !m.due.isSet(dueView) {
-				m.due[dueView] = f.began.Add(f.config.Stall)
-			}
-			if m.due.waits(dueView, f.began) {
-				return action{do: doWait, until: m.due[dueView], why: "the view of the zone says what to withdraw, and has not come yet"}
-			}
+		if slices.ContainsFunc(names, func(of State) bool { return f.left[of.Zone] == nil }) && m.awaitsView(f) {
+			return action{do: doWait, until: m.due[dueView], why: "the view of the zone says what to withdraw, and has not come yet"}
 		}
 	}
 	if f.class.Provider == nil {
@@ -227,6 +230,14 @@ func (m *memory) nextWithdrawal(f *facts) action {
 		return action{do: doWait, why: m.waitReason("the provider refuses for good")}
 	}
 	return action{do: doWithdraw, names: names, why: "the class is not to have the zone"}
+}
+
+// awaitsView reports whether the view of a zone that is to be withdrawn is waited for, from the first call on.
+func (m *memory) awaitsView(f *facts) bool {
+	if !m.due.isSet(dueView) {
+		m.due[dueView] = f.began.Add(f.config.Stall)
+	}
+	return m.due.waits(dueView, f.began)
 }
 
 // nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be

@@ -29,7 +29,7 @@ import (
 //	desire [paused] [withdraw] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
 //	class [target=TEXT] [broken] [alone]                       the class; broken: it has no provider; alone: no other process delivers
 //	others [taken] [awaited=FQDN] [given=FQDN] [replaced]      another zone has its name, or awaits or has first one that it had; other classes have it
-//	view gone                  nothing is known of what it contains
+//	view gone|told             nothing is known of what it contains; told: what it contained last is
 //	next                       decide, up to what the provider or time has to answer
 //	confirmed [refuse=NAME,...] [permanent] [unasked]          what the provider answers to that: all is there, but for what it refuses;
 //	                                                           unasked: it asked no fence, so nothing is recorded
@@ -141,7 +141,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 	case "others":
 		s.Taken, s.Replaced, s.Awaited, s.Given = d.HasArg("taken"), d.HasArg("replaced"), names("awaited"), names("given")
 	case "view":
-		s.Snapshot = nil
+		if s.Snapshot = nil; d.HasArg("told") {
+			s.look()
+		}
 	case "next":
 		return strings.Join(s.Next(), "\n") + "\n"
 	case "confirmed":

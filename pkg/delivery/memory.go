@@ -22,7 +22,9 @@ type memory struct {
 	// revision is that of the class; another one forgets failures. leaving says that the zone is being withdrawn.
 	revision int
 	leaving  bool
-	due      times
+	// viewed says that this process had a view of the zone.
+	viewed bool
+	due    times
 	// failures counts those in a row. In a blocked zone nothing is tried before it passes blockedAt.
 	failures  int
 	blocked   bool
