@@ -42,6 +42,12 @@ type PrimaryZone struct {
 	UpdateKey string // may update and transfer; empty: no updates, anybody on loopback transfers
 }
 
+// Control is a control channel for another program than the rig's own rndc.
+type Control struct {
+	Addr netip.AddrPort
+	Key  TSIGKey // none of Keys
+}
+
 // BINDConfig describes one named. Everything it has lies below a directory of its own.
 type BINDConfig struct {
 	Addr        netip.AddrPort // where it listens; zero: a free loopback port
@@ -49,7 +55,9 @@ type BINDConfig struct {
 	Secondaries []SecondaryZone
 	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
+	Controls    []Control
 	Options     string // further lines of the options block
+	Statements  string // further statements of named.conf
 }
 
 // BIND is a running named on a loopback port.
@@ -143,6 +151,10 @@ func (b *BIND) configure(c BINDConfig) error {
 %[6]s};
 controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
 `, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String())
+	for _, control := range c.Controls {
+		fmt.Fprintf(&conf, "%scontrols { inet %s port %d allow { 127.0.0.1; } keys { %q; }; };\n", control.Key.Statement(), control.Addr.Addr(), control.Addr.Port(), control.Key.Name)
+	}
+	conf.WriteString(c.Statements)
 	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
 		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone, zoneFile(z.Zone), z.primary())
 	}
@@ -242,6 +254,9 @@ func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }
+
+// Dir is the directory of named, where it keeps zones that are added at run time.
+func (b *BIND) Dir() string { return b.dir }
 
 // ZoneFile is where named loads a zone of its Primaries from.
 func (b *BIND) ZoneFile(zone string) string { return filepath.Join(b.dir, zoneFile(zone)) }

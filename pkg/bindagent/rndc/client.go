@@ -1,0 +1,208 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rndc
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	_ "crypto/sha256" // registers SHA-224 and SHA-256
+	_ "crypto/sha512" // registers SHA-384 and SHA-512
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Key signs commands. It is one of the keys of named's controls block.
+type Key struct {
+	// Algorithm is "hmac-sha224", "hmac-sha256", "hmac-sha384" or "hmac-sha512". The older ones, MD5 and SHA-1, are
+	// not spoken.
+	Algorithm string
+	Secret    []byte
+}
+
+// algorithms have their numbers in the protocol.
+var algorithms = map[string]struct {
+	hash   crypto.Hash
+	number byte
+}{
+	"hmac-sha224": {crypto.SHA224, 162},
+	"hmac-sha256": {crypto.SHA256, 163},
+	"hmac-sha384": {crypto.SHA384, 164},
+	"hmac-sha512": {crypto.SHA512, 165},
+}
+
+// Validate says what is wrong with a key.
+func (k Key) Validate() error {
+	if _, ok := algorithms[k.Algorithm]; !ok {
+		return fmt.Errorf("algorithm %q of the control channel's key: must be hmac-sha256, hmac-sha512, hmac-sha224 or hmac-sha384", k.Algorithm)
+	}
+	if len(k.Secret) == 0 {
+		return errors.New("the secret of the control channel's key is empty; give the one of named's controls block")
+	}
+	return nil
+}
+
+// Failure is a command that named refused: nothing was changed by it, or what its text says.
+type Failure struct {
+	Command string // its first word
+	Err     string // named's name of the result: "not found"
+	Text    string // what named said beside it; it can have several lines
+}
+
+func (f *Failure) Error() string {
+	said := f.Err
+	if f.Text != "" {
+		said += ": " + strings.ReplaceAll(f.Text, "\n", "; ")
+	}
+	return fmt.Sprintf("named refused %s: %s", f.Command, said)
+}
+
+// Client sends commands to one named. Its methods may be called from several goroutines.
+type Client struct {
+	Address string // of the controls block: "127.0.0.1:953"
+	// Key returns the key for one command: a new key takes effect without a restart.
+	Key func() (Key, error)
+	// Timeout bounds one command; 0 is defaultTimeout.
+	Timeout time.Duration
+}
+
+const defaultTimeout = 30 * time.Second
+
+// window is how long named may take to read a command: its clock, and ours, differ by less.
+const window = time.Minute
+
+// Call runs one command and returns what named says (R1). A refusal is a *Failure; after any other error named may have
+// carried the command out.
+func (c *Client) Call(ctx context.Context, command string) (string, error) {
+	key, err := c.Key()
+	if err == nil {
+		err = key.Validate()
+	}
+	if err != nil {
+		return "", fmt.Errorf("control channel: %w", err)
+	}
+	if len(command) > maxCommand-512 { // 512: what stands around the command
+		return "", fmt.Errorf("a command of %d octets: named reads %d; give fewer addresses", len(command), maxCommand-512)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, defaultTimeout))
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
+	if err != nil {
+		return "", fmt.Errorf("control channel: %w; is named running, and has it a controls block for this address?", err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	session := session{conn: conn, key: key, serial: rand.Uint32()}
+	// The first answer has the nonce, which the second question repeats.
+	if _, err = session.sendCommand("null"); err != nil {
+		return "", c.explain(ctx, err)
+	}
+	text, err := session.sendCommand(command)
+	return text, c.explain(ctx, err)
+}
+
+// explain names the channel in errors that are no answer of named.
+func (c *Client) explain(ctx context.Context, err error) error {
+	var failure *Failure
+	switch {
+	case err == nil || errors.As(err, &failure):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("control channel %s: named closed the connection: it does not accept our key or our address, or the clocks differ by more than a minute", c.Address)
+	case ctx.Err() != nil:
+		return fmt.Errorf("control channel %s: no answer in time: %w", c.Address, context.Cause(ctx))
+	}
+	return fmt.Errorf("control channel %s: %w", c.Address, err)
+}
+
+// session is one connection: the question for a nonce, and the command.
+type session struct {
+	conn   net.Conn
+	key    Key
+	serial uint32
+	nonce  string
+}
+
+func (s *session) sendCommand(command string) (string, error) {
+	s.serial++
+	serial := strconv.FormatUint(uint64(s.serial), 10)
+	now := time.Now()
+	control := table{
+		{"_ser", []byte(serial)},
+		{"_tim", []byte(strconv.FormatInt(now.Unix(), 10))},
+		{"_exp", []byte(strconv.FormatInt(now.Add(window).Unix(), 10))},
+	}
+	if s.nonce != "" {
+		control = append(control, element{"_nonce", []byte(s.nonce)})
+	}
+	if _, err := s.conn.Write(s.key.sign(table{{"_ctrl", control}, {"_data", table{{"type", []byte(command)}}}})); err != nil {
+		return "", err
+	}
+	message, err := readMessage(s.conn)
+	if err != nil {
+		return "", err
+	}
+	answer, err := s.key.verifyMessage(message)
+	if err != nil {
+		return "", err
+	}
+	return s.judgeAnswer(answer, serial, command)
+}
+
+// readMessage reads one message without its length (R3).
+func readMessage(from io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(from, head[:]); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(head[:])
+	if length > maxAnswer {
+		return nil, fmt.Errorf("an answer of %d octets: %d are read", length, maxAnswer)
+	}
+	// The buffer grows with what comes, not with what is announced.
+	message, err := io.ReadAll(io.LimitReader(from, int64(length)))
+	if err == nil && len(message) < int(length) {
+		err = io.ErrUnexpectedEOF
+	}
+	return message, err
+}
+
+// judgeAnswer returns what an answer says. One to another question is none (R2).
+func (s *session) judgeAnswer(answer table, serial, command string) (string, error) {
+	control := answer.find("_ctrl")
+	replied, _ := control.text("_rpl")
+	of, _ := control.text("_ser")
+	nonce, _ := control.text("_nonce")
+	if replied != "1" || of != serial || nonce == "" || s.nonce != "" && nonce != s.nonce {
+		return "", errors.New("the answer belongs to another question")
+	}
+	s.nonce = nonce
+	data := answer.find("_data")
+	text, _ := data.text("text")
+	if refusal, refused := data.text("err"); refused {
+		return "", &Failure{Command: strings.Fields(command)[0], Err: refusal, Text: text}
+	}
+	if result, ok := data.text("result"); ok && result != "0" {
+		return "", &Failure{Command: strings.Fields(command)[0], Err: "result " + result, Text: text}
+	}
+	return text, nil
+}
+
+// Algorithms are the names of the algorithms that a Key may have.
+func Algorithms() []string {
+	var all []string
+	for algorithm := range algorithms {
+		all = append(all, algorithm)
+	}
+	slices.Sort(all)
+	return all
+}

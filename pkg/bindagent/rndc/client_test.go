@@ -1,0 +1,200 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rndc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+var testKey = Key{Algorithm: "hmac-sha256", Secret: []byte("rig-control-on-loopback-only-001")}
+
+func fixed(key Key) func() (Key, error) { return func() (Key, error) { return key, nil } }
+
+// TestCall_controlsNamed: a real named answers, refuses, and is asked with each algorithm.
+func TestCall_controlsNamed(t *testing.T) {
+	for _, algorithm := range Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			control, err := rig.FreePort()
+			if err != nil {
+				t.Fatal(err)
+			}
+			server, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: rig.TSIGKey{
+				Name: "agent", Algorithm: algorithm, Secret: "cmlnLWNvbnRyb2wtb24tbG9vcGJhY2stb25seS0wMDE=",
+			}}}, Options: "allow-new-zones yes;"})
+			rig.SkipMissing(t, err)
+			defer server.Close()
+			client := &Client{Address: control.String(), Key: fixed(Key{Algorithm: algorithm, Secret: testKey.Secret})}
+			text, err := client.Call(t.Context(), "status")
+			if err != nil || !strings.Contains(text, "server is up and running") {
+				t.Errorf("status: %q, %v", text, err)
+			}
+			_, err = client.Call(t.Context(), `zonestatus "nope.example"`)
+			var failure *Failure
+			if !errors.As(err, &failure) || failure.Err != "not found" || failure.Command != "zonestatus" || !strings.Contains(failure.Text, "nope.example") {
+				t.Errorf("a zone that named has not: %v", err)
+			}
+			client.Key = fixed(Key{Algorithm: algorithm, Secret: []byte("another")})
+			if _, err = client.Call(t.Context(), "status"); err == nil || !strings.Contains(err.Error(), "does not accept our key") {
+				t.Errorf("another key: %v", err)
+			}
+			if _, err := client.Call(t.Context(), strings.Repeat("x", maxCommand)); err == nil || !strings.Contains(err.Error(), "fewer") {
+				t.Errorf("a long command: %v", err)
+			}
+		})
+	}
+}
+
+// answering is a server that answers each message with what reply makes of it.
+func answering(t *testing.T, reply func(question table, n int) []byte) *Client {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for n := 0; ; n++ {
+					message, err := readMessage(conn)
+					if err != nil {
+						return
+					}
+					question, err := testKey.verifyMessage(message)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answer := reply(question, n)
+					if answer == nil {
+						_, _ = io.Copy(io.Discard, conn)
+						return
+					}
+					if _, err := conn.Write(answer); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return &Client{Address: listener.Addr().String(), Key: fixed(testKey), Timeout: 5 * time.Second}
+}
+
+// good is named's answer.
+func good(question table, data table) table {
+	serial, _ := question.find("_ctrl").text("_ser")
+	return table{{"_ctrl", table{{"_ser", []byte(serial)}, {"_rpl", []byte("1")}, {"_nonce", []byte("4711")}}}, {"_data", data}}
+}
+
+// TestCall_believesOnlyTheAnswer: what another party could send is no answer (R2, R3).
+func TestCall_believesOnlyTheAnswer(t *testing.T) {
+	yes := table{{"result", []byte("0")}, {"text", []byte("done")}}
+	for name, tc := range map[string]struct {
+		reply func(question table, n int) []byte
+		want  string // in the error; empty: none
+	}{
+		"named's": {func(q table, _ int) []byte { return testKey.sign(good(q, yes)) }, ""},
+		"another key's": {func(q table, _ int) []byte {
+			return Key{Algorithm: "hmac-sha256", Secret: []byte("other")}.sign(good(q, yes))
+		}, "not signed with our key"},
+		"changed": {func(q table, _ int) []byte {
+			wire := testKey.sign(good(q, yes))
+			wire[len(wire)-1] ^= 1
+			return wire
+		}, "not signed with our key"},
+		"without a signature": {func(q table, _ int) []byte {
+			wire := binary.BigEndian.AppendUint32(nil, version)
+			wire = appendTable(wire, good(q, yes))
+			return append(binary.BigEndian.AppendUint32(nil, uint32(len(wire))), wire...)
+		}, "not signed with our key"},
+		"of another serial": {func(q table, n int) []byte {
+			a := good(q, yes)
+			if n == 1 {
+				a[0].value.(table)[0].value = []byte("1")
+			}
+			return testKey.sign(a)
+		}, "another question"},
+		"of another nonce": {func(q table, n int) []byte {
+			a := good(q, yes)
+			if n == 1 {
+				a[0].value.(table)[2].value = []byte("1")
+			}
+			return testKey.sign(a)
+		}, "another question"},
+		"a question": {func(q table, _ int) []byte { return testKey.sign(q) }, "another question"},
+		"too long":   {func(table, int) []byte { return []byte{0xff, 0xff, 0xff, 0xff, 0} }, "octets"},
+		"cut":        {func(q table, _ int) []byte { return append([]byte{0, 0, 0, 9}, 0, 0, 0, 1, 5, '_', 'a', 'u', 't') }, "not signed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := answering(t, tc.reply).Call(t.Context(), "status")
+			if tc.want == "" && (err != nil || text != "done") || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+	}
+}
+
+// TestCall_endsInTime: a server that says nothing holds up a command until its time is over, or its context (R3).
+func TestCall_endsInTime(t *testing.T) {
+	client := answering(t, func(table, int) []byte { return nil })
+	client.Timeout = 50 * time.Millisecond
+	if _, err := client.Call(t.Context(), "status"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("timeout: %v", err)
+	}
+	client.Timeout = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.Call(ctx, "status"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// FuzzMessage: what is parsed is written as it was, and no octets crash the parser (R3).
+func FuzzMessage(f *testing.F) {
+	f.Add(appendTable(nil, table{{"_ctrl", table{{"_ser", []byte("1")}}}, {"l", list{[]byte("a"), table{}}}}))
+	f.Add([]byte{0, 2, 0, 0, 0, 0})
+	f.Add([]byte{0, 3, 0, 0, 0, 5, 3, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		parsed, err := parseTable(wire, 0)
+		if err != nil {
+			return
+		}
+		again, err := parseTable(appendTable(nil, parsed), 0)
+		if err != nil || !reflect.DeepEqual(parsed, again) {
+			t.Errorf("%v was read as %v: %v", parsed, again, err)
+		}
+		if _, err := testKey.verifyMessage(append([]byte{0, 0, 0, 1}, wire...)); err == nil {
+			t.Error("a message that the key did not sign was believed")
+		}
+	})
+}
+
+// TestParse_boundsNesting: a message of lists within lists is refused before it costs stack.
+func TestParse_boundsNesting(t *testing.T) {
+	var wire []byte
+	for range 1000 {
+		wire = append(binary.BigEndian.AppendUint32([]byte{typeList}, uint32(len(wire))), wire...)
+	}
+	if _, _, err := parseValue(wire, 0); err == nil || !strings.Contains(err.Error(), "nested") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,185 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rndc
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+)
+
+// version is the only one of the protocol.
+const version = 1
+
+const (
+	// maxCommand is what named reads of one message; maxAnswer is what is read of one of named.
+	maxCommand, maxAnswer = 32 << 10, 4 << 20
+	// maxDepth bounds the nesting of tables and lists; named's messages have two levels.
+	maxDepth = 4
+	// macOctets is the place of a signature: base64, padded with zeros, for the longest hash.
+	macOctets = 88
+)
+
+// The types of values (lib/isccc/include/isccc/cc.h of BIND).
+const (
+	typeString, typeBinary, typeTable, typeList byte = 0, 1, 2, 3
+)
+
+// table is a table of a message, in its order. A value is []byte, table or list.
+type table []element
+
+type list []any
+
+type element struct {
+	key   string
+	value any
+}
+
+// find returns the table with that key, and nil where there is none.
+func (t table) find(key string) table {
+	for _, e := range t {
+		if inner, ok := e.value.(table); ok && e.key == key {
+			return inner
+		}
+	}
+	return nil
+}
+
+// text returns the octets with that key.
+func (t table) text(key string) (string, bool) {
+	for _, e := range t {
+		if octets, ok := e.value.([]byte); ok && e.key == key {
+			return string(octets), true
+		}
+	}
+	return "", false
+}
+
+// appendTable writes a table whose keys have at most 255 octets, as all keys of this package.
+func appendTable(wire []byte, t table) []byte {
+	for _, e := range t {
+		wire = append(append(wire, byte(len(e.key))), e.key...)
+		wire = appendValue(wire, e.value)
+	}
+	return wire
+}
+
+func appendValue(wire []byte, value any) []byte {
+	kind := typeBinary
+	var inner []byte
+	switch value := value.(type) {
+	case []byte:
+		inner = value
+	case table:
+		kind, inner = typeTable, appendTable(nil, value)
+	case list:
+		kind = typeList
+		for _, one := range value {
+			inner = appendValue(inner, one)
+		}
+	}
+	wire = binary.BigEndian.AppendUint32(append(wire, kind), uint32(len(inner)))
+	return append(wire, inner...)
+}
+
+var errCut = errors.New("a message of the control channel ends within a value")
+
+// parseTable reads a table that fills wire.
+func parseTable(wire []byte, depth int) (t table, err error) {
+	for len(wire) > 0 {
+		length := int(wire[0])
+		if wire = wire[1:]; len(wire) < length {
+			return nil, errCut
+		}
+		e := element{key: string(wire[:length])}
+		if e.value, wire, err = parseValue(wire[length:], depth); err != nil {
+			return nil, err
+		}
+		t = append(t, e)
+	}
+	return t, nil
+}
+
+func parseValue(wire []byte, depth int) (value any, rest []byte, err error) {
+	if len(wire) < 5 {
+		return nil, nil, errCut
+	}
+	kind, length := wire[0], binary.BigEndian.Uint32(wire[1:])
+	if wire = wire[5:]; uint64(length) > uint64(len(wire)) {
+		return nil, nil, errCut
+	}
+	inner, rest := wire[:length], wire[length:]
+	switch {
+	case kind == typeString, kind == typeBinary:
+		return inner, rest, nil
+	case depth == maxDepth:
+		return nil, nil, fmt.Errorf("a message of the control channel is nested deeper than %d", maxDepth)
+	case kind == typeTable:
+		value, err = parseTable(inner, depth+1)
+		return value, rest, err
+	case kind == typeList:
+		all := list{}
+		for len(inner) > 0 {
+			var one any
+			if one, inner, err = parseValue(inner, depth+1); err != nil {
+				return nil, nil, err
+			}
+			all = append(all, one)
+		}
+		return all, rest, nil
+	}
+	return nil, nil, fmt.Errorf("a message of the control channel has a value of type %d, which is none", kind)
+}
+
+// sign returns the message with its length, version and signature.
+func (k Key) sign(body table) []byte {
+	signed := appendTable(nil, body)
+	message := binary.BigEndian.AppendUint32(make([]byte, 4, len(signed)+128), version)
+	message = appendTable(message, table{{"_auth", table{{"hsha", k.mac(signed)}}}})
+	message = append(message, signed...)
+	binary.BigEndian.PutUint32(message, uint32(len(message)-4))
+	return message
+}
+
+// mac is the octet of the algorithm and the signature in its place.
+func (k Key) mac(signed []byte) []byte {
+	algorithm := algorithms[k.Algorithm]
+	sum := hmac.New(func() hash.Hash { return algorithm.hash.New() }, k.Secret)
+	sum.Write(signed)
+	place := make([]byte, 1+macOctets)
+	place[0] = algorithm.number
+	base64.StdEncoding.Encode(place[1:], sum.Sum(nil))
+	return place
+}
+
+var errSignature = errors.New("the answer of the control channel is not signed with our key; give the agent the key of named's controls block")
+
+// verifyMessage returns the signed values of a message that begins with its version (R2).
+func (k Key) verifyMessage(message []byte) (table, error) {
+	if len(message) < 4 || binary.BigEndian.Uint32(message) != version {
+		return nil, fmt.Errorf("the control channel does not speak version %d of its protocol", version)
+	}
+	wire := message[4:]
+	const first = "\x05_auth"
+	if !bytes.HasPrefix(wire, []byte(first)) {
+		return nil, errSignature
+	}
+	auth, signed, err := parseValue(wire[len(first):], 0)
+	if err != nil {
+		return nil, err
+	}
+	given, _ := auth.(table)
+	mac, _ := given.text("hsha")
+	// named leaves the padding of base64 away, or not; the signature is the same.
+	trim := func(mac []byte) []byte { return bytes.TrimRight(mac, "\x00=") }
+	if want := k.mac(signed); !hmac.Equal(trim(slices.Clone([]byte(mac))), trim(want)) {
+		return nil, errSignature
+	}
+	return parseTable(signed, 0)
+}
