@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Generates deepcopy, defaults, protobuf, model names, apply configurations, clients, listers, informers and OpenAPI.
-# Needs Go, the modules of go.mod, from vendor/ where GOFLAGS says so, and protoc (Debian: protobuf-compiler, libprotobuf-dev).
+# Needs Go, the modules of go.work, from vendor/ where GOFLAGS says so, and protoc (Debian: protobuf-compiler, libprotobuf-dev).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 module=kubi.zone/kubizone
 # Every package of API types: its import path below the module. What is added here is generated for.
-types=(pkg/apis/kubizone/v1alpha1)
+types=(api/kubizone/v1alpha1)
 
 if ! command -v protoc >/dev/null; then
   echo 'protoc is not in PATH; Debian has it: apt-get install protobuf-compiler libprotobuf-dev' >&2
@@ -26,11 +26,11 @@ go build -o "$bin/" \
 inputs=("${types[@]/#/$module/}")
 groups=()
 for dir in "${types[@]}"; do
-  groups+=(--input "${dir#pkg/apis/}")
+  groups+=(--input "${dir#api/}")
   rm -f "$dir"/zz_generated.*.go "$dir"/generated.{pb,protomessage.pb}.go "$dir"/generated.proto
 done
-generated=pkg/generated
-rm -rf "${generated:?}"
+client=api/client openapi=pkg/generated/openapi
+rm -rf $client $openapi
 header=(--go-header-file hack/boilerplate.go.txt)
 
 # protoc wants one tree of import paths: ours to write to, apimachinery's to read from.
@@ -55,7 +55,7 @@ meta=(k8s.io/apimachinery/pkg/{apis/meta/v1,runtime,version,api/resource} k8s.io
 readonly_meta=()
 for package in "${meta[@]}"; do readonly_meta+=(--readonly-pkg "$package"); done
 "$bin/openapi-gen" "${header[@]}" \
-  --output-dir $generated/openapi --output-pkg $module/$generated/openapi --output-file zz_generated.openapi.go \
+  --output-dir $openapi --output-pkg $module/$openapi --output-file zz_generated.openapi.go \
   --output-model-name-file zz_generated.model_name.go --report-filename "$violations" \
   "${readonly_meta[@]}" "${meta[@]}" "${inputs[@]}"
 # names_match is left out: it wants Rdata, Rrsets and Ttls where DNS writes RData, RRsets and TTLs.
@@ -65,13 +65,13 @@ if grep -F "$module" "$violations" | grep -v ': names_match,' >&2; then
 fi
 
 "$bin/applyconfiguration-gen" "${header[@]}" \
-  --output-dir $generated/applyconfiguration --output-pkg $module/$generated/applyconfiguration "${inputs[@]}"
-"$bin/client-gen" "${header[@]}" --clientset-name versioned --input-base $module/pkg/apis "${groups[@]}" \
-  --apply-configuration-package $module/$generated/applyconfiguration \
-  --output-dir $generated/clientset --output-pkg $module/$generated/clientset
+  --output-dir $client/applyconfiguration --output-pkg $module/$client/applyconfiguration "${inputs[@]}"
+"$bin/client-gen" "${header[@]}" --clientset-name versioned --input-base $module/api "${groups[@]}" \
+  --apply-configuration-package $module/$client/applyconfiguration \
+  --output-dir $client/clientset --output-pkg $module/$client/clientset
 "$bin/lister-gen" "${header[@]}" \
-  --output-dir $generated/listers --output-pkg $module/$generated/listers "${inputs[@]}"
+  --output-dir $client/listers --output-pkg $module/$client/listers "${inputs[@]}"
 "$bin/informer-gen" "${header[@]}" \
-  --versioned-clientset-package $module/$generated/clientset/versioned --listers-package $module/$generated/listers \
-  --output-dir $generated/informers --output-pkg $module/$generated/informers "${inputs[@]}"
-gofmt -w $generated "${types[@]}"
+  --versioned-clientset-package $module/$client/clientset/versioned --listers-package $module/$client/listers \
+  --output-dir $client/informers --output-pkg $module/$client/informers "${inputs[@]}"
+gofmt -w $client $openapi "${types[@]}"

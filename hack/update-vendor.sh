@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-export GOFLAGS=-mod=mod
 
-go mod tidy
+tidy=$(mktemp -d)
+trap 'rm -rf "$tidy"' EXIT
+hack/tidy.sh "$tidy"
+cp -r "$tidy/." .
 hack/vendor.sh vendor

@@ -13,12 +13,12 @@ for tool in honnef.co/go/tools/cmd/staticcheck golang.org/x/vuln/cmd/govulncheck
   [[ -x $dir/${tool##*/} ]] || (cd hack/tools/lint && GOFLAGS= GOWORK=off go build -mod=readonly -o "$dir/" "$tool")
 done
 
-go vet ./...
+go vet ./... ./api/...
 # generated code is answered for by its generator
-packages=$(go list ./... | grep -v /pkg/generated)
+packages=$(go list ./... ./api/... | grep -v -e /pkg/generated/ -e /api/client/)
 "$dir/staticcheck" $packages
 
-out=$("$dir/govulncheck" ./... 2>&1) && exit 0
+out=$("$dir/govulncheck" ./... ./api/... 2>&1) && exit 0
 code=$?
 if ((code == 3)); then # 3: it ran and found something
   echo "$out" >&2

@@ -121,7 +121,7 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 			LicenseDeclared: "Apache-2.0", Checksums: []checksum{{"SHA256", p.sha256}},
 		})
 		d.Relationships = append(d.Relationships, relationship{root, "DESCRIBES", id})
-		for _, m := range modulesOf(p.info) {
+		for _, m := range modulesOf(p.info, version) {
 			url := "pkg:golang/" + strings.ToLower(m.Path) + "@" + strings.ReplaceAll(m.Version, "+", "%2B")
 			module, known := ids[url]
 			if !known {
@@ -139,14 +139,19 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 }
 
 // modulesOf are what the linker put into the program beside its own module: the standard library, and the others as
-// they were built, a replaced one by what replaces it.
-func modulesOf(info *debug.BuildInfo) []debug.Module {
+// they were built, a replaced one by what replaces it. A module of the same workspace, which go calls "(devel)", has
+// the version of the release: both are tagged with it.
+func modulesOf(info *debug.BuildInfo, version string) []debug.Module {
 	modules := []debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		modules = append(modules, debug.Module{Path: m.Path, Version: m.Version})
+		listed := debug.Module{Path: m.Path, Version: m.Version}
+		if listed.Version == "(devel)" {
+			listed.Version = version
+		}
+		modules = append(modules, listed)
 	}
 	slices.SortFunc(modules, func(a, b debug.Module) int { return cmp.Compare(a.Path, b.Path) })
 	return modules

@@ -18,7 +18,7 @@ func TestDocument_hasEveryModuleOnce(t *testing.T) {
 	shared := &debug.Module{Path: "example.org/Shared", Version: "v1.0.0"}
 	replaced := &debug.Module{Path: "example.org/fork", Version: "v2.0.0+incompatible"}
 	d := describePrograms("https://example.org/v1/name.spdx.json", "v1.2.3", time.Unix(0, 0).UTC(), []program{
-		{"one", "aa", &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{shared, {Path: "example.org/old", Replace: replaced}}}},
+		{"one", "aa", &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{shared, {Path: "example.org/old", Replace: replaced}, {Path: "kubi.zone/kubizone/api", Version: "(devel)"}}}},
 		{"two", "bb", &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{shared}}},
 	})
 	var got []string
@@ -36,15 +36,17 @@ func TestDocument_hasEveryModuleOnce(t *testing.T) {
 		"SPDXRef-Program-one one v1.2.3",
 		"SPDXRef-Module-1 example.org/Shared v1.0.0 pkg:golang/example.org/shared@v1.0.0",
 		"SPDXRef-Module-2 example.org/fork v2.0.0+incompatible pkg:golang/example.org/fork@v2.0.0%2Bincompatible",
-		"SPDXRef-Module-3 stdlib 1.26.0 pkg:golang/stdlib@1.26.0",
+		"SPDXRef-Module-3 kubi.zone/kubizone/api v1.2.3 pkg:golang/kubi.zone/kubizone/api@v1.2.3",
+		"SPDXRef-Module-4 stdlib 1.26.0 pkg:golang/stdlib@1.26.0",
 		"SPDXRef-Program-two two v1.2.3",
 		"SPDXRef-DOCUMENT DESCRIBES SPDXRef-Program-one",
 		"SPDXRef-Program-one DEPENDS_ON SPDXRef-Module-1",
 		"SPDXRef-Program-one DEPENDS_ON SPDXRef-Module-2",
 		"SPDXRef-Program-one DEPENDS_ON SPDXRef-Module-3",
+		"SPDXRef-Program-one DEPENDS_ON SPDXRef-Module-4",
 		"SPDXRef-DOCUMENT DESCRIBES SPDXRef-Program-two",
 		"SPDXRef-Program-two DEPENDS_ON SPDXRef-Module-1",
-		"SPDXRef-Program-two DEPENDS_ON SPDXRef-Module-3",
+		"SPDXRef-Program-two DEPENDS_ON SPDXRef-Module-4",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s", strings.Join(got, "\n"))

@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 )
 
 // bounded is a server with budgets and a zone in which two namespaces may write.

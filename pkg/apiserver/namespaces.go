@@ -8,8 +8,8 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
 // namespaces is what the server knows of the cluster's namespaces. Standalone both fields are nil: every namespace that

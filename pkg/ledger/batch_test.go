@@ -13,7 +13,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"

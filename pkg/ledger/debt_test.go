@@ -9,7 +9,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/store"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
 // OpenEntries returns the content of a zone as a master file with absolute names. query has query parameters of

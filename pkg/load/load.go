@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it

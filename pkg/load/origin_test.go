@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
 )
 
 // bindForm is a zone file as most are: the server's configuration says the name of the zone.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 )
 
 func TestPrintable(t *testing.T) {

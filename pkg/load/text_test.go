@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 )
 
 // A FIFO without a writer is reported, and the wait ends with the context.

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
 // follow opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.

@@ -27,7 +27,7 @@ const module = "kubi.zone/kubizone"
 // but for rule 2 of TestImports_nonTestCodeImportsNoTestCode.
 type row struct {
 	pkg   string
-	may   []string // packages of this module
+	may   []string // packages of this repository
 	never []string // any package, reached directly or through others
 	avoid []string // any package, imported directly
 	calls []string // functions of the standard library that must not be called: "time.Now"
@@ -62,12 +62,20 @@ var table = []row{
 		why: "a decision is a function of the facts it was given; what it cannot compute it asks for by returning Need",
 	},
 	{
-		pkg: "pkg/apis/...", may: []string{"pkg/apis/..."},
-		never: []string{miekg, "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
-		why:   "clients vendor the types: they must bring apimachinery alone",
+		pkg: "api/...", may: []string{"api/..."}, never: []string{miekg, "k8s.io/apiserver/...", etcd},
+		why: "a module of its own: what clients import, and a promise to them",
 	},
 	{
-		pkg: "pkg/apis/kubizone/validation", may: []string{"pkg/apis/...", "pkg/dns/...", "pkg/law/pattern"},
+		pkg: "api/kubizone/...", may: []string{}, never: []string{miekg, "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		why: "the types bring apimachinery alone into a program that does not need the clients",
+	},
+	{
+		pkg: "pkg/apis/...", may: []string{"api/kubizone/...", "pkg/apis/..."},
+		never: []string{miekg, "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		why:   "rules of one object, for the server and for commands",
+	},
+	{
+		pkg: "pkg/apis/kubizone/validation", may: []string{"api/kubizone/...", "pkg/apis/...", "pkg/dns/...", "pkg/law/pattern"},
 		never: []string{"k8s.io/client-go/...", etcd},
 		why:   "validation sees one object: what needs another is the law's",
 	},
@@ -80,31 +88,31 @@ var table = []row{
 		why: "operations, ranges and watches are those of any key: what stands there is the other rooms'",
 	},
 	{
-		pkg: "pkg/ledger/objects", may: []string{"pkg/law/...", "pkg/dns/...", "pkg/apis/..."}, never: []string{etcd}, avoid: []string{"k8s.io/client-go/...", miekg}, calls: clock,
+		pkg: "pkg/ledger/objects", may: []string{"pkg/law/...", "pkg/dns/...", "api/kubizone/..."}, never: []string{etcd}, avoid: []string{"k8s.io/client-go/...", miekg}, calls: clock,
 		why: "what an object asks for is a function of the object",
 	},
 	{
-		pkg: "pkg/ledger/journal", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
+		pkg: "pkg/ledger/journal", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
 		why: "journals are trimmed beside the writes: nothing of a decision is looked at",
 	},
 	{
-		pkg: "pkg/ledger/facts", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
+		pkg: "pkg/ledger/facts", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
 		why: "facts are read and proved for whichever decision asks",
 	},
 	{
 		pkg:   "pkg/ledger/commit",
-		may:   []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."},
+		may:   []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "clients, cascades and moves commit in one way, so it knows none of them",
 	},
 	{
 		pkg:   "pkg/ledger/outbox",
-		may:   []string{"pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."},
+		may:   []string{"pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "a cascade changes objects by writes like a client's, and touches no storage of the API and no migration",
 	},
 	{
-		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."},
+		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",
 	},
@@ -121,7 +129,7 @@ var table = []row{
 		why: "entries, transfers and delivery share this view, so it must be testable without a watch",
 	},
 	{
-		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "pkg/apis/...", "pkg/law/...", "pkg/dns/..."},
+		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "pkg/apis/...", "pkg/law/...", "pkg/dns/..."},
 		avoid: []string{etcd, miekg},
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
@@ -138,7 +146,7 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...", "pkg/ledger/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...", "pkg/authorization", "pkg/admission/...", "pkg/reaper", "pkg/version"},
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...", "pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...", "pkg/authorization", "pkg/admission/...", "pkg/reaper", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},
@@ -151,15 +159,15 @@ var table = []row{
 		why: "it asks the kube-apiserver who may do what, and knows nothing of zones",
 	},
 	{
-		pkg: "pkg/admission/...", may: []string{"pkg/apis/..."}, avoid: []string{etcd, miekg},
+		pkg: "pkg/admission/...", may: []string{"api/kubizone/..."}, avoid: []string{etcd, miekg},
 		why: "a plugin declares what it needs to know and apiserver plugs it: like the registry it never imports the warehouse",
 	},
 	{
-		pkg: "pkg/reaper", may: []string{"pkg/apis/...", "pkg/generated/..."}, avoid: []string{etcd, miekg},
+		pkg: "pkg/reaper", may: []string{"api/..."}, avoid: []string{etcd, miekg},
 		why: "it deletes through the API like any client, and declares what it asks of the store",
 	},
 	{
-		pkg: "pkg/backup", may: []string{"pkg/apiserver", "pkg/version", "pkg/etcd/...", "pkg/ledger/...", "pkg/law", "pkg/dns/serial", "pkg/apis/..."}, avoid: []string{miekg},
+		pkg: "pkg/backup", may: []string{"pkg/apiserver", "pkg/version", "pkg/etcd/...", "pkg/ledger/...", "pkg/law", "pkg/dns/serial", "api/kubizone/..."}, avoid: []string{miekg},
 		why: "a store as a file, and what is done to one while no server runs on it: what stands in it the server and the ledger say",
 	},
 	{
@@ -205,11 +213,11 @@ var table = []row{
 		why: "the control channel of BIND is a protocol of its own: it carries text, whatever it says",
 	},
 	{
-		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
 
@@ -218,7 +226,7 @@ var table = []row{
 		why: "how a zone is proven and frozen is the same whatever it is read from",
 	},
 	{
-		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...", "pkg/apis/...", "pkg/generated/..."},
+		pkg: "pkg/zoneview/feed/fromapi", may: []string{"pkg/zoneview", "pkg/zoneview/feed", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...", "api/..."},
 		avoid: []string{etcd, miekg},
 		why:   "the one room of the views that knows the API: what it feeds stays testable without one",
 	},
@@ -231,15 +239,15 @@ var table = []row{
 		why: "zones come in over DNS from anybody: it knows the protocol and nothing of us",
 	},
 	{
-		pkg: "pkg/load", may: []string{"pkg/apis/...", "pkg/generated/...", "pkg/dns/...", "pkg/law"}, never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg},
+		pkg: "pkg/load", may: []string{"api/...", "pkg/apis/...", "pkg/dns/...", "pkg/law"}, never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg},
 		why: "files come in through the API like any client's: what a user would be refused, a file is refused; of the law it asks whether what a plan removes is a mass deletion",
 	},
 	{
-		pkg: "pkg/generated/...", may: []string{"pkg/generated/...", "pkg/apis/..."}, avoid: []string{etcd, miekg},
+		pkg: "pkg/generated/...", may: []string{"api/kubizone/..."}, avoid: []string{etcd, miekg},
 		why: "machine-written from the types",
 	},
 	{
-		pkg: "pkg/cmd/...", may: []string{"pkg/..."}, avoid: []string{clientv3, miekg},
+		pkg: "pkg/cmd/...", may: []string{"api/...", "pkg/..."}, avoid: []string{clientv3, miekg},
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{
@@ -255,7 +263,7 @@ var table = []row{
 		why: "a test that needs only DNS servers links neither Kubernetes' clients nor etcd: test/rig/kuberig does",
 	},
 	{
-		pkg: "test/...", may: []string{"pkg/...", "test/..."},
+		pkg: "test/...", may: []string{"api/...", "pkg/...", "test/..."},
 		why: "tests may know everything, nothing may know them",
 	},
 }
@@ -299,7 +307,7 @@ type listed struct {
 	Error              *struct{ Err string }
 }
 
-// rel is the package's path inside the module, "." for the module's root.
+// rel is the package's path inside the repository, "." for its root.
 func (p *listed) rel() string {
 	if p.ImportPath == module {
 		return "."
@@ -308,7 +316,7 @@ func (p *listed) rel() string {
 }
 
 var packages = sync.OnceValues(func() ([]*listed, error) {
-	cmd := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Imports,Deps,GoFiles,TestGoFiles,XTestGoFiles,TestImports,XTestImports,Error", "./...")
+	cmd := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Imports,Deps,GoFiles,TestGoFiles,XTestGoFiles,TestImports,XTestImports,Error", "./...", "./api/...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

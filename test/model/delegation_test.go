@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 var delegated = flag.Int("delegated", 1000, "records whose delegation is withdrawn and widened again")

@@ -14,8 +14,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/up"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
 // waitTimeout bounds the start: a loaded machine is slow, not wrong.

@@ -27,8 +27,8 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	versionedfake "kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	versionedfake "kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/store"
 )

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
 var (

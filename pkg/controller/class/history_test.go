@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // What a zone that stands has changed is not taken for all that an ended one had (S3.4): the rest would stay at the

@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
-	informers "kubi.zone/kubizone/pkg/generated/informers/externalversions/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 )

@@ -18,7 +18,7 @@ import (
 	common "k8s.io/kube-openapi/pkg/common"
 	spec "k8s.io/kube-openapi/pkg/validation/spec"
 	ptr "k8s.io/utils/ptr"
-	v1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	v1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
@@ -103,69 +103,69 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.TypeMeta{}.OpenAPIModelName():                            schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
 		runtime.Unknown{}.OpenAPIModelName():                             schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_version_Info(ref),
-		v1alpha1.AdoptingZone{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref),
-		v1alpha1.ChangeSet{}.OpenAPIModelName():                          schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref),
-		v1alpha1.ChangeSetDelete{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_ChangeSetDelete(ref),
-		v1alpha1.ChangeSetItem{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_ChangeSetItem(ref),
-		v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName():                schema_pkg_apis_kubizone_v1alpha1_ChangeSetItemStatus(ref),
-		v1alpha1.ChangeSetSpec{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref),
-		v1alpha1.ChangeSetStatus{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref),
-		v1alpha1.ClassHealth{}.OpenAPIModelName():                        schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref),
-		v1alpha1.DNSClass{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref),
-		v1alpha1.DNSClassList{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DNSClassList(ref),
-		v1alpha1.DNSClassReference{}.OpenAPIModelName():                  schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref),
-		v1alpha1.DNSClassSpec{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref),
-		v1alpha1.DNSClassStatus{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref),
-		v1alpha1.DelegatedZone{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DelegatedZone(ref),
-		v1alpha1.Delegation{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_Delegation(ref),
-		v1alpha1.DelegationList{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationList(ref),
-		v1alpha1.DelegationRule{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref),
-		v1alpha1.DelegationSpec{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationSpec(ref),
-		v1alpha1.DelegationStatus{}.OpenAPIModelName():                   schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref),
-		v1alpha1.DeliveredZone{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref),
-		v1alpha1.Delivery{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_Delivery(ref),
-		v1alpha1.DeliveryError{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref),
-		v1alpha1.DeliveryFormer{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref),
-		v1alpha1.DeliveryIntent{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref),
-		v1alpha1.DeliveryList{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DeliveryList(ref),
-		v1alpha1.DeliveryServer{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref),
-		v1alpha1.DeliverySpec{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DeliverySpec(ref),
-		v1alpha1.DeliveryStatus{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref),
-		v1alpha1.Entry{}.OpenAPIModelName():                              schema_pkg_apis_kubizone_v1alpha1_Entry(ref),
-		v1alpha1.HMACAuth{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_HMACAuth(ref),
-		v1alpha1.NameServer{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_NameServer(ref),
-		v1alpha1.NamespaceSelection{}.OpenAPIModelName():                 schema_pkg_apis_kubizone_v1alpha1_NamespaceSelection(ref),
-		v1alpha1.RFC2136Provider{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref),
-		v1alpha1.RRset{}.OpenAPIModelName():                              schema_pkg_apis_kubizone_v1alpha1_RRset(ref),
-		v1alpha1.Record{}.OpenAPIModelName():                             schema_pkg_apis_kubizone_v1alpha1_Record(ref),
-		v1alpha1.RecordDelegation{}.OpenAPIModelName():                   schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref),
-		v1alpha1.RecordList{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_RecordList(ref),
-		v1alpha1.RecordReference{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_RecordReference(ref),
-		v1alpha1.RecordSpec{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref),
-		v1alpha1.RecordStatus{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_RecordStatus(ref),
-		v1alpha1.Row{}.OpenAPIModelName():                                schema_pkg_apis_kubizone_v1alpha1_Row(ref),
-		v1alpha1.Secondary{}.OpenAPIModelName():                          schema_pkg_apis_kubizone_v1alpha1_Secondary(ref),
-		v1alpha1.SecretKeyReference{}.OpenAPIModelName():                 schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref),
-		v1alpha1.SecretReference{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref),
-		v1alpha1.TTLChange{}.OpenAPIModelName():                          schema_pkg_apis_kubizone_v1alpha1_TTLChange(ref),
-		v1alpha1.TransferProvider{}.OpenAPIModelName():                   schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref),
-		v1alpha1.WebhookProvider{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref),
-		v1alpha1.WebhookTLS{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_WebhookTLS(ref),
-		v1alpha1.Zone{}.OpenAPIModelName():                               schema_pkg_apis_kubizone_v1alpha1_Zone(ref),
-		v1alpha1.ZoneChange{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_ZoneChange(ref),
-		v1alpha1.ZoneChanges{}.OpenAPIModelName():                        schema_pkg_apis_kubizone_v1alpha1_ZoneChanges(ref),
-		v1alpha1.ZoneChangesOptions{}.OpenAPIModelName():                 schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref),
-		v1alpha1.ZoneEntries{}.OpenAPIModelName():                        schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref),
-		v1alpha1.ZoneEntriesOptions{}.OpenAPIModelName():                 schema_pkg_apis_kubizone_v1alpha1_ZoneEntriesOptions(ref),
-		v1alpha1.ZoneHeader{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_ZoneHeader(ref),
-		v1alpha1.ZoneLimits{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref),
-		v1alpha1.ZoneList{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_ZoneList(ref),
-		v1alpha1.ZoneParent{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_ZoneParent(ref),
-		v1alpha1.ZoneReference{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_ZoneReference(ref),
-		v1alpha1.ZoneSpec{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref),
-		v1alpha1.ZoneStatus{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref),
-		v1alpha1.ZoneStep{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref),
-		v1alpha1.ZoneViewMeta{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_ZoneViewMeta(ref),
+		v1alpha1.AdoptingZone{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref),
+		v1alpha1.ChangeSet{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref),
+		v1alpha1.ChangeSetDelete{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref),
+		v1alpha1.ChangeSetItem{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref),
+		v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref),
+		v1alpha1.ChangeSetSpec{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref),
+		v1alpha1.ChangeSetStatus{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref),
+		v1alpha1.ClassHealth{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref),
+		v1alpha1.DNSClass{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref),
+		v1alpha1.DNSClassList{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref),
+		v1alpha1.DNSClassReference{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref),
+		v1alpha1.DNSClassSpec{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref),
+		v1alpha1.DNSClassStatus{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref),
+		v1alpha1.DelegatedZone{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DelegatedZone(ref),
+		v1alpha1.Delegation{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Delegation(ref),
+		v1alpha1.DelegationList{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref),
+		v1alpha1.DelegationRule{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref),
+		v1alpha1.DelegationSpec{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref),
+		v1alpha1.DelegationStatus{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref),
+		v1alpha1.DeliveredZone{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref),
+		v1alpha1.Delivery{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_Delivery(ref),
+		v1alpha1.DeliveryError{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref),
+		v1alpha1.DeliveryFormer{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryFormer(ref),
+		v1alpha1.DeliveryIntent{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref),
+		v1alpha1.DeliveryList{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref),
+		v1alpha1.DeliveryServer{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref),
+		v1alpha1.DeliverySpec{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref),
+		v1alpha1.DeliveryStatus{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
+		v1alpha1.Entry{}.OpenAPIModelName():                              schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
+		v1alpha1.HMACAuth{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
+		v1alpha1.NameServer{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_NameServer(ref),
+		v1alpha1.NamespaceSelection{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref),
+		v1alpha1.RFC2136Provider{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref),
+		v1alpha1.RRset{}.OpenAPIModelName():                              schema_kubizone_api_kubizone_v1alpha1_RRset(ref),
+		v1alpha1.Record{}.OpenAPIModelName():                             schema_kubizone_api_kubizone_v1alpha1_Record(ref),
+		v1alpha1.RecordDelegation{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref),
+		v1alpha1.RecordList{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_RecordList(ref),
+		v1alpha1.RecordReference{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RecordReference(ref),
+		v1alpha1.RecordSpec{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref),
+		v1alpha1.RecordStatus{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref),
+		v1alpha1.Row{}.OpenAPIModelName():                                schema_kubizone_api_kubizone_v1alpha1_Row(ref),
+		v1alpha1.Secondary{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_Secondary(ref),
+		v1alpha1.SecretKeyReference{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_SecretKeyReference(ref),
+		v1alpha1.SecretReference{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_SecretReference(ref),
+		v1alpha1.TTLChange{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref),
+		v1alpha1.TransferProvider{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref),
+		v1alpha1.WebhookProvider{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref),
+		v1alpha1.WebhookTLS{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref),
+		v1alpha1.Zone{}.OpenAPIModelName():                               schema_kubizone_api_kubizone_v1alpha1_Zone(ref),
+		v1alpha1.ZoneChange{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref),
+		v1alpha1.ZoneChanges{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref),
+		v1alpha1.ZoneChangesOptions{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref),
+		v1alpha1.ZoneEntries{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref),
+		v1alpha1.ZoneEntriesOptions{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref),
+		v1alpha1.ZoneHeader{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref),
+		v1alpha1.ZoneLimits{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref),
+		v1alpha1.ZoneList{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref),
+		v1alpha1.ZoneParent{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref),
+		v1alpha1.ZoneReference{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref),
+		v1alpha1.ZoneSpec{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref),
+		v1alpha1.ZoneStatus{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref),
+		v1alpha1.ZoneStep{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref),
+		v1alpha1.ZoneViewMeta{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref),
 	}
 }
 
@@ -4079,7 +4079,7 @@ func schema_k8sio_apimachinery_pkg_version_Info(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4117,7 +4117,7 @@ func schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCallback
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4168,7 +4168,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) c
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4205,7 +4205,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceCallb
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4232,7 +4232,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCallbac
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItemStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4283,7 +4283,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItemStatus(ref common.ReferenceC
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4334,7 +4334,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallbac
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4380,7 +4380,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceCallb
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4418,7 +4418,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallback)
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4469,7 +4469,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4519,7 +4519,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCallback
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4553,7 +4553,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCal
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4683,7 +4683,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4740,7 +4740,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DelegatedZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DelegatedZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4765,7 +4765,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegatedZone(ref common.ReferenceCallbac
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4816,7 +4816,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DelegationList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4866,7 +4866,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationList(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -4976,7 +4976,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5086,7 +5086,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5144,7 +5144,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCall
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5182,7 +5182,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCallbac
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5233,7 +5233,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5277,7 +5277,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5332,7 +5332,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5402,7 +5402,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5452,7 +5452,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCallback
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5504,7 +5504,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5534,7 +5534,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCallback
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5713,7 +5713,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5787,7 +5787,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) commo
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5824,7 +5824,7 @@ func schema_pkg_apis_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5866,7 +5866,7 @@ func schema_pkg_apis_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_NamespaceSelection(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5921,7 +5921,7 @@ func schema_pkg_apis_kubizone_v1alpha1_NamespaceSelection(ref common.ReferenceCa
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -5969,7 +5969,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallb
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RRset(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RRset(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6026,7 +6026,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RRset(ref common.ReferenceCallback) commo
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Record(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6077,7 +6077,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Record(ref common.ReferenceCallback) comm
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6140,7 +6140,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref common.ReferenceCall
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RecordList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RecordList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6190,7 +6190,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordList(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RecordReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RecordReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6220,7 +6220,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordReference(ref common.ReferenceCallb
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6324,7 +6324,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6403,7 +6403,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCallback
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Row(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Row(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6441,7 +6441,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Row(ref common.ReferenceCallback) common.
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6481,7 +6481,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) c
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6522,7 +6522,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCa
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_SecretReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6554,7 +6554,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref common.ReferenceCallb
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6598,7 +6598,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallback) c
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6668,7 +6668,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCall
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6731,7 +6731,7 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6759,7 +6759,7 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6810,7 +6810,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) common
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -6897,7 +6897,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7001,7 +7001,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallback)
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7070,7 +7070,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCa
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7194,7 +7194,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback)
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneEntriesOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7270,7 +7270,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntriesOptions(ref common.ReferenceCa
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneHeader(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7366,7 +7366,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneHeader(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7397,7 +7397,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7447,7 +7447,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneList(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneParent(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7477,7 +7477,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneParent(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7511,7 +7511,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCallbac
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7714,7 +7714,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7834,7 +7834,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -7946,7 +7946,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_ZoneViewMeta(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{

@@ -24,7 +24,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // item is one change of a set: a request to records.kubi.zone, and its answer.

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
 // Lister finds the DNSClasses for a namespace. It reads a named class from etcd, and default classes from a watch.

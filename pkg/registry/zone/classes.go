@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/utils/ptr"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // checkClassesOnCreate refuses a new Zone that names a class which does not admit its namespace or view. It runs after

@@ -41,9 +41,9 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/utils/ptr"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/test/rig"

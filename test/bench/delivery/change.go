@@ -17,7 +17,7 @@ import (
 	mdns "github.com/miekg/dns"
 	"k8s.io/utils/ptr"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/rig"
 )

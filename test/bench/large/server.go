@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/etcd/embed"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/rig"
 )

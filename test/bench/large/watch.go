@@ -23,7 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned/scheme"
+	"kubi.zone/kubizone/api/client/clientset/versioned/scheme"
 	"kubi.zone/kubizone/test/bench/figures"
 )
 

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"strings"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // providerBlocks are the fields of DNSClassSpec that are provider blocks, each a pointer to a type whose name ends in

@@ -9,8 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
 func newDelivery(change func(*v1alpha1.Delivery)) *v1alpha1.Delivery {

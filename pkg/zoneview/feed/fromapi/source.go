@@ -18,8 +18,8 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	informers "kubi.zone/kubizone/pkg/generated/informers/externalversions/kubizone/v1alpha1"
+	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )

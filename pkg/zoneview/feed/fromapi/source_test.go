@@ -18,7 +18,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/ptr"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
