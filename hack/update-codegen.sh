@@ -10,6 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 module=kubi.zone/kubizone
 # Every package of API types: its import path below the module. What is added here is generated for.
 types=(api/kubizone/v1alpha1)
+# Every package of the server that sets defaults of such types, as its doc.go says.
+defaults=(pkg/apis/kubizone/install)
 
 if ! command -v protoc >/dev/null; then
   echo 'protoc is not in PATH; Debian has it: apt-get install protobuf-compiler libprotobuf-dev' >&2
@@ -47,7 +49,8 @@ PATH=$bin:$PATH "$bin/go-to-protobuf" "${header[@]}" --output-dir "$tree" --pack
     util/intstr api/resource runtime/schema runtime apis/meta/v1 | sed 's/,$//')"
 
 "$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "${inputs[@]}"
-"$bin/defaulter-gen" "${header[@]}" --output-file zz_generated.defaults.go "${inputs[@]}"
+rm -f "${defaults[@]/%//zz_generated.defaults.go}"
+"$bin/defaulter-gen" "${header[@]}" --output-file zz_generated.defaults.go "${defaults[@]/#/$module/}"
 
 # The meta types are models of our OpenAPI too, without which the generic server does not start, and so are the reviews that a
 # standalone server answers.
@@ -74,4 +77,4 @@ fi
 "$bin/informer-gen" "${header[@]}" \
   --versioned-clientset-package $module/$client/clientset/versioned --listers-package $module/$client/listers \
   --output-dir $client/informers --output-pkg $module/$client/informers "${inputs[@]}"
-gofmt -w $client $openapi "${types[@]}"
+gofmt -w $client $openapi "${types[@]}" "${defaults[@]}"

@@ -10,11 +10,11 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir "$copy/pkg"
 cp -r go.work go.mod go.sum api hack "$copy/"
-cp -r pkg/generated "$copy/pkg/"
+cp -r pkg/apis pkg/generated "$copy/pkg/"
 if [[ -d vendor ]]; then ln -s "$PWD/vendor" "$copy/vendor"; fi
 
 "$copy/hack/update-codegen.sh"
-for dir in api pkg/generated; do
+for dir in api pkg/apis pkg/generated; do
   diff -ru "$dir" "$copy/$dir" >&2 || {
     echo "$dir is not what the generators make; repair with: hack/update-codegen.sh" >&2
     exit 1

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
@@ -57,7 +58,7 @@ func TestDrift_isMendedOnRequest(t *testing.T) {
 	}
 	w := startIn(t, dir)
 	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) {
-		spec.DriftInterval = &metav1.Duration{Duration: v1alpha1.MaxDriftInterval}
+		spec.DriftInterval = &metav1.Duration{Duration: validation.MaxDriftInterval}
 	})
 	w.zone("example", "example.org.", "hook")
 	for name, data := range map[string]string{"www": "192.0.2.1", "poison": "192.0.2.66"} {

@@ -131,9 +131,6 @@ const (
 	ReasonFrozen = "Frozen"
 )
 
-// MessageNoClass is what Ready says with ReasonNoClass.
-const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
-
 // LabelParentZone is set on every adopted object to `<zone>.<namespace>`, cut with a short hash over 63 characters.
 // It is output: setting it associates nothing (S3.8).
 const LabelParentZone = "kubi.zone/parent-zone"

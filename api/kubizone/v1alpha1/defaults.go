@@ -3,14 +3,10 @@
 
 package v1alpha1
 
-import (
-	"time"
+import "time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-)
-
-// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the code that sets them is
-// generated. The server sets the ttl, for which classes may have a default.
+// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the server sets them.
+// The ttl has no marker, because classes may have a default for it.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400
@@ -19,11 +15,8 @@ const (
 	DefaultNegativeResponseCache int32 = 360
 )
 
-// The withdrawalGracePeriod of a Zone (S3.4).
-const (
-	DefaultWithdrawalGracePeriod = 24 * time.Hour
-	MaxWithdrawalGracePeriod     = 30 * 24 * time.Hour
-)
+// DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone that names none (S3.4).
+const DefaultWithdrawalGracePeriod = 24 * time.Hour
 
 // DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where
 // spec.limits does not say another (S7.5). The other two numbers of that rule, ten RRsets and ten minutes, are
@@ -38,15 +31,8 @@ func MaxDeletePercentOf(limits *ZoneLimits) int64 {
 	return int64(*limits.MaxDeletePercent)
 }
 
-// The driftInterval of a DNSClass.
-const (
-	DefaultDriftInterval = time.Hour
-	MinDriftInterval     = time.Minute
-	MaxDriftInterval     = 7 * 24 * time.Hour
-)
-
-// MaxVerifyRequest is the maximum length, in octets, of the annotation of a Zone that requests a comparison.
-const MaxVerifyRequest = 64
+// DefaultDriftInterval is the driftInterval of a DNSClass that names none.
+const DefaultDriftInterval = time.Hour
 
 // RRClass is a DNS class.
 // +enum
@@ -57,11 +43,3 @@ const ClassIN RRClass = "IN"
 
 // DefaultWebhookTimeout bounds one request to a webhook, in seconds.
 const DefaultWebhookTimeout int32 = 30
-
-// MaxWebhookTimeout is the maximum duration of one call of a provider, in seconds. After a crash of a controller its
-// last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
-const MaxWebhookTimeout = 30
-
-func addDefaultingFuncs(scheme *runtime.Scheme) error {
-	return RegisterDefaults(scheme)
-}

@@ -16,10 +16,9 @@ const GroupName = "kubi.zone"
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 var (
-	// SchemeBuilder collects what a scheme needs to know of this version: types, defaults, query parameters and field
-	// selectors.
-	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes, addDefaultingFuncs, addConversionFuncs)
-	// AddToScheme registers this version in a scheme.
+	// SchemeBuilder collects what a client's scheme needs to know of this version, which is its types.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+	// AddToScheme registers the types of this version in a scheme.
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
@@ -33,19 +32,13 @@ func Resource(resource string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(resource).GroupResource()
 }
 
-// Types lists every kind of this package, lists and options included. Package install registers the same Go types as
-// the internal version.
-func Types() []runtime.Object {
-	return []runtime.Object{
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion,
 		&Zone{}, &ZoneList{}, &Record{}, &RecordList{}, &Delegation{}, &DelegationList{},
 		&DNSClass{}, &DNSClassList{}, &Delivery{}, &DeliveryList{},
 		&ZoneEntries{}, &ZoneEntriesOptions{}, &ZoneChanges{}, &ZoneChangesOptions{},
 		&ChangeSet{},
-	}
-}
-
-func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(SchemeGroupVersion, Types()...)
+	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

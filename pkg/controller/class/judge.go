@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
@@ -79,7 +80,7 @@ func (j judgement) condition() *metav1.Condition {
 
 var (
 	pending = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
-	noClass = judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass}
+	noClass = judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, and the zone is being withdrawn from those that had it"}
 	// held is for Records, also of other namespaces: it names no Zone (S1.7).
 	held     = judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, or puts enough back"}

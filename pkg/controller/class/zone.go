@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
@@ -134,7 +135,7 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, t
 		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain && !ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
-	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= v1alpha1.MaxVerifyRequest {
+	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= validation.MaxVerifyRequest {
 		desired.Request = request
 	}
 	for _, one := range z.index.deliveriesOf(uid) {

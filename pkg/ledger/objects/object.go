@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -313,7 +314,7 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 	switch {
 	case delivers:
 	case served:
-		status, reason, message = "True", v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass
+		status, reason, message = "True", v1alpha1.ReasonNoClass, class.MessageNoClass
 	default:
 		message = "no class is in force; the zone is not served yet: its conditions Delegated, Servable and Settled say why, or a class that had it has yet to withdraw it"
 	}

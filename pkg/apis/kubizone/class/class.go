@@ -19,6 +19,9 @@ import (
 // LabelNamespaceName is the label that kube-apiserver gives every namespace: its name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
+// MessageNoClass is the message of Ready with the reason NoClass.
+const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
+
 // IsDefault reports that the class is a default class: it delivers zones that name none.
 func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"

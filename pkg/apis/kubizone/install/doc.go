@@ -4,9 +4,13 @@
 // Package install makes the API group kubi.zone known to a scheme.
 //
 // It promises: (1) Install registers every version and the internal one, which is v1alpha1 under another name, so that
-// no conversion is ever run; (2) New returns a scheme and codecs that are not shared.
+// no conversion is ever run; (2) New returns a scheme and codecs that are not shared; (3) the defaults are set here and
+// nowhere else, but for a Zone's ttl, which its classes may give.
 //
 // It does not know storage, validation or the server.
 //
 // Read install.go.
+//
+// +k8s:defaulter-gen=TypeMeta
+// +k8s:defaulter-gen-input=kubi.zone/kubizone/api/kubizone/v1alpha1
 package install

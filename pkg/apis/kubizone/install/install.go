@@ -4,6 +4,8 @@
 package install
 
 import (
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -20,9 +22,21 @@ var InternalGroupVersion = schema.GroupVersion{Group: v1alpha1.GroupName, Versio
 func Install(scheme *runtime.Scheme) {
 	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version
 	// that is served.
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	scheme.AddKnownTypes(InternalGroupVersion, v1alpha1.Types()...)
+	addVersion(scheme)
+	for kind, goType := range scheme.KnownTypes(v1alpha1.SchemeGroupVersion) {
+		if goType.PkgPath() == reflect.TypeFor[v1alpha1.Zone]().PkgPath() { // the others are of metav1
+			scheme.AddKnownTypeWithName(InternalGroupVersion.WithKind(kind), reflect.New(goType).Interface().(runtime.Object))
+		}
+	}
 	utilruntime.Must(scheme.SetVersionPriority(v1alpha1.SchemeGroupVersion))
+}
+
+// addVersion registers v1alpha1 with what a server needs of it beside the types: defaults, query parameters and field
+// selectors.
+func addVersion(scheme *runtime.Scheme) {
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(RegisterDefaults(scheme))
+	utilruntime.Must(addConversionFuncs(scheme))
 }
 
 // Registry is a scheme with its codecs. Each call of New makes a new one, so that none is shared.
@@ -50,7 +64,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 // may ask for.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	addVersion(scheme)
 	addUnversioned(scheme)
 	for _, add := range further {
 		utilruntime.Must(add(scheme))

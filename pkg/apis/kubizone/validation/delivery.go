@@ -78,8 +78,8 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	}
 	errs = append(errs, validateMessage(status.Holder, path.Child("holder"))...)
 	errs = append(errs, validateRRsetNames(status.Drift, path.Child("drift"))...)
-	if len(status.LastVerifyRequest) > v1alpha1.MaxVerifyRequest {
-		errs = append(errs, field.TooLong(path.Child("lastVerifyRequest"), "", v1alpha1.MaxVerifyRequest))
+	if len(status.LastVerifyRequest) > MaxVerifyRequest {
+		errs = append(errs, field.TooLong(path.Child("lastVerifyRequest"), "", MaxVerifyRequest))
 	}
 	errs = append(errs, validateFormer(status.Former, path.Child("former"))...)
 	errs = append(errs, validateDeliveryServers(status.Servers, path.Child("servers"))...)

@@ -97,7 +97,7 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: "a", RRsets: make([]string, maxIntentRRsets+1)}
 		}, tooMany + "status.intent.rrsets"},
 		{"drift", func(s status) {
-			s.Drift, s.LastVerifyRequest = []string{strings.Repeat("x", maxRRsetText+1)}, strings.Repeat("x", v1alpha1.MaxVerifyRequest+1)
+			s.Drift, s.LastVerifyRequest = []string{strings.Repeat("x", maxRRsetText+1)}, strings.Repeat("x", MaxVerifyRequest+1)
 		}, tooLong + "status.drift[0], " + tooLong + "status.lastVerifyRequest"},
 		{"names that it had", func(s status) {
 			s.Holder = long

@@ -31,7 +31,13 @@ const (
 	// MaxClassNamespaces is the most namespaces that a class names; a selector takes any number.
 	MaxClassNamespaces = 1000
 	// MaxClassViews is the most views that a class names; "*" is every one.
-	MaxClassViews        = 100
+	MaxClassViews = 100
+	// MinDriftInterval and MaxDriftInterval bound driftInterval.
+	MinDriftInterval = time.Minute
+	MaxDriftInterval = 7 * 24 * time.Hour
+	// MaxWebhookTimeout is the maximum duration of one call of a provider, in seconds. After a crash of a controller
+	// its last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
+	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
 	maxURL               = 2048
 	maxCABundle          = 256 << 10
@@ -78,7 +84,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	errs = append(errs, validateNamespaceSelection(spec.Namespaces)...)
 	errs = append(errs, validateViews(spec.Views)...)
 	errs = append(errs, validateRange(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
-	if d := spec.DriftInterval; d != nil && (d.Duration < v1alpha1.MinDriftInterval || d.Duration > v1alpha1.MaxDriftInterval || d.Duration%time.Second != 0) {
+	if d := spec.DriftInterval; d != nil && (d.Duration < MinDriftInterval || d.Duration > MaxDriftInterval || d.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
 	}
 	errs = append(errs, validateOneProvider(spec)...)
@@ -324,7 +330,7 @@ func looksNumeric(label string) bool {
 func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList {
 	webhook := spec.Webhook
 	secure, errs := validateServerURL(webhook.Server, path.Child("server"))
-	errs = append(errs, validateRange(webhook.TimeoutSeconds, v1alpha1.MaxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
+	errs = append(errs, validateRange(webhook.TimeoutSeconds, MaxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
 	if auth := webhook.HMACAuth; auth != nil {
 		errs = append(errs, validateHMACAuth(auth, inlineSecrets, path.Child("hmacAuth"))...)
 	}

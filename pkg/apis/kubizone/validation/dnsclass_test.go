@@ -23,6 +23,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 )
 
 func newClass(change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
@@ -33,7 +34,7 @@ func newClass(change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
 	if change != nil {
 		change(&class.Spec)
 	}
-	v1alpha1.SetObjectDefaults_DNSClass(class)
+	install.SetObjectDefaults_DNSClass(class)
 	return class
 }
 

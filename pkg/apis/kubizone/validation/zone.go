@@ -26,11 +26,15 @@ const (
 	MaxClassRefs   = 16
 	// MaxAddresses is how many addresses all validateNameServers have: a rename takes them away and puts them
 	// elsewhere at once.
-	MaxAddresses    = 512
-	maxSerial       = math.MaxUint32
-	maxLocalPart    = 63
-	maxNameOctets   = 255
-	maxContactBytes = 1024
+	MaxAddresses = 512
+	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.4).
+	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
+	// MaxVerifyRequest is the maximum length, in octets, of the annotation that requests a comparison.
+	MaxVerifyRequest = 64
+	maxSerial        = math.MaxUint32
+	maxLocalPart     = 63
+	maxNameOctets    = 255
+	maxContactBytes  = 1024
 )
 
 // Zone validates a new Zone.
@@ -85,11 +89,11 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if l := spec.Limits; l != nil && l.MaxDeletePercent != nil && (*l.MaxDeletePercent < 0 || *l.MaxDeletePercent > 100) {
 		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent, fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.5)", v1alpha1.DefaultMaxDeletePercent)))
 	}
-	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > v1alpha1.MaxWithdrawalGracePeriod || d.Duration%time.Second != 0) {
+	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod || d.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s to 720h, which is 30 days (S3.4)"))
 	}
-	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > v1alpha1.MaxVerifyRequest {
-		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "", v1alpha1.MaxVerifyRequest))
+	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > MaxVerifyRequest {
+		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "", MaxVerifyRequest))
 	}
 	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain)...)
 	return errs

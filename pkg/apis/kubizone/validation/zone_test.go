@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 )
 
 func newZone(change func(*v1alpha1.ZoneSpec)) *v1alpha1.Zone {
@@ -23,7 +24,7 @@ func newZone(change func(*v1alpha1.ZoneSpec)) *v1alpha1.Zone {
 			Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 		},
 	}
-	v1alpha1.SetObjectDefaults_Zone(zone)
+	install.SetObjectDefaults_Zone(zone)
 	if change != nil {
 		change(&zone.Spec)
 	}

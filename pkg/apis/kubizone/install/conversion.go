@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1
+package install
 
 import (
 	"fmt"
@@ -11,46 +11,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
-)
 
-// Field selectors of Zones, Records, Delegations and Deliveries, beside metadata.name and metadata.namespace.
-const (
-	FieldZoneFQDN = "status.fqdn"
-	FieldZoneView = "spec.view"
-
-	FieldRecordType        = "spec.type"
-	FieldRecordZoneRefName = "spec.zoneRef.name"
-	FieldRecordFQDN        = "status.fqdn"
-	// FieldRecordZone is `<namespace>/<name>` of the adopting zone.
-	FieldRecordZone = "status.zone"
-	// FieldRecordAdopted is "true" or "false".
-	FieldRecordAdopted = "status.adopted"
-
-	FieldDelegationZoneRefName = "spec.zoneRef.name"
-
-	FieldDeliveryZoneName     = "spec.zone.name"
-	FieldDeliveryClassRefName = "spec.classRef.name"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 func addConversionFuncs(scheme *runtime.Scheme) error {
 	selectors := map[string][]string{
-		"Zone":       {FieldZoneFQDN, FieldZoneView},
-		"Delegation": {FieldDelegationZoneRefName},
-		"Delivery":   {FieldDeliveryZoneName, FieldDeliveryClassRefName},
-		"Record":     {FieldRecordType, FieldRecordZoneRefName, FieldRecordFQDN, FieldRecordZone, FieldRecordAdopted},
+		"Zone":       {v1alpha1.FieldZoneFQDN, v1alpha1.FieldZoneView},
+		"Delegation": {v1alpha1.FieldDelegationZoneRefName},
+		"Delivery":   {v1alpha1.FieldDeliveryZoneName, v1alpha1.FieldDeliveryClassRefName},
+		"Record":     {v1alpha1.FieldRecordType, v1alpha1.FieldRecordZoneRefName, v1alpha1.FieldRecordFQDN, v1alpha1.FieldRecordZone, v1alpha1.FieldRecordAdopted},
 	}
 	for kind, labels := range selectors {
-		if err := scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind(kind), convertFieldLabel(kind, labels)); err != nil {
+		if err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind), convertFieldLabel(kind, labels)); err != nil {
 			return err
 		}
 	}
-	if err := scheme.AddConversionFunc((*url.Values)(nil), (*ZoneEntriesOptions)(nil), func(in, out any, _ conversion.Scope) error {
-		return readEntriesOptions(*in.(*url.Values), out.(*ZoneEntriesOptions))
+	if err := scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneEntriesOptions)(nil), func(in, out any, _ conversion.Scope) error {
+		return readEntriesOptions(*in.(*url.Values), out.(*v1alpha1.ZoneEntriesOptions))
 	}); err != nil {
 		return err
 	}
-	return scheme.AddConversionFunc((*url.Values)(nil), (*ZoneChangesOptions)(nil), func(in, out any, _ conversion.Scope) error {
-		return readChangesOptions(*in.(*url.Values), out.(*ZoneChangesOptions))
+	return scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneChangesOptions)(nil), func(in, out any, _ conversion.Scope) error {
+		return readChangesOptions(*in.(*url.Values), out.(*v1alpha1.ZoneChangesOptions))
 	})
 }
 
@@ -63,7 +46,7 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 		if !known[label] {
 			return "", "", fmt.Errorf("%q is not a field selector of %s: use metadata.name, metadata.namespace or one of %q", label, kind, labels)
 		}
-		if label == FieldRecordType {
+		if label == v1alpha1.FieldRecordType {
 			// Types are compared in upper case, whatever a Record wrote (S4.3).
 			value = strings.ToUpper(value)
 		}
@@ -71,7 +54,7 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 	}
 }
 
-func readEntriesOptions(in url.Values, out *ZoneEntriesOptions) error {
+func readEntriesOptions(in url.Values, out *v1alpha1.ZoneEntriesOptions) error {
 	var err error
 	if out.Limit, err = readInt(in, "limit"); err != nil {
 		return err
@@ -87,7 +70,7 @@ func readEntriesOptions(in url.Values, out *ZoneEntriesOptions) error {
 	return nil
 }
 
-func readChangesOptions(in url.Values, out *ZoneChangesOptions) error {
+func readChangesOptions(in url.Values, out *v1alpha1.ZoneChangesOptions) error {
 	var err error
 	if out.Since, err = readInt(in, "since"); err != nil {
 		return err

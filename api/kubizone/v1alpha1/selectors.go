@@ -1,0 +1,23 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Field selectors of Zones, Records, Delegations and Deliveries, beside metadata.name and metadata.namespace.
+const (
+	FieldZoneFQDN = "status.fqdn"
+	FieldZoneView = "spec.view"
+
+	FieldRecordType        = "spec.type"
+	FieldRecordZoneRefName = "spec.zoneRef.name"
+	FieldRecordFQDN        = "status.fqdn"
+	// FieldRecordZone is `<namespace>/<name>` of the adopting zone.
+	FieldRecordZone = "status.zone"
+	// FieldRecordAdopted is "true" or "false".
+	FieldRecordAdopted = "status.adopted"
+
+	FieldDelegationZoneRefName = "spec.zoneRef.name"
+
+	FieldDeliveryZoneName     = "spec.zone.name"
+	FieldDeliveryClassRefName = "spec.classRef.name"
+)
