@@ -199,8 +199,16 @@ func (c *Class) Set(to Membership) {
 	wake(c.all.changes.catalogs)
 }
 
-// Announce tells the class's targets of a zone's serial again.
-func (c *Class) Announce(uid string) { c.all.changes.note(classUID{c, uid}, true) }
+// Announce tells the class's targets of a zone's serial again, and of the catalog: a target that lacks the zone may
+// have missed the serial of the catalog that lists it.
+func (c *Class) Announce(uid string) {
+	c.all.changes.note(classUID{c, uid}, true)
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.catalog != nil {
+		c.all.changes.note(classUID{c, c.catalog.uid()}, true)
+	}
+}
 
 // findZone is the zone of that name that the class's peers may know of.
 func (c *Class) findZone(fqdn name.Name) (*zoneview.Snapshot, bool) {
