@@ -396,6 +396,8 @@ func TestChart_refusesWrongValues(t *testing.T) {
 		"classes.internal.secrets.dns=transfer": "at '/classes/internal/secrets/dns': got string, want array",
 		"image.repository=":                     "image.repository is empty: take the chart of a release",
 		"apiserver.securePort=443":              "at '/apiserver/securePort': minimum",
+
+		"primary.enabled=true,primary.tsigSecretName=,primary.transferTo={192.0.2.53}": "primary.transferTo names secondaries, and without primary.tsigSecretName",
 	} {
 		_, err := helm(t, nil, "template", "kubizone", chart, "--set", "image.repository=kubizone", "--set", value)
 		if err == nil || !strings.Contains(err.Error(), says) {
