@@ -16,6 +16,8 @@
 //	    values.
 //	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. The data stay.
 //	M8. Alerts ring when something is wrong and are quiet otherwise, by promtool; the dashboard shows each metric.
+//	M9. The commands by which README.md installs it, delegates a name and asks a BIND for it do so.
+//	M10. The pictures of docs/images name the processes and ports of the chart.
 //
 // It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
 //

@@ -18,39 +18,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// step is one command of the tour and what README.md says it prints.
-type step struct{ command, output string }
-
-// tour reads the console blocks below the heading "Five minutes": "$ " begins a command, "> " continues it,
-// the rest is output.
-func tour(t *testing.T) []step {
-	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(text), "\n## Five minutes\n")
-	if !found {
-		t.Fatal("README.md has no section Five minutes")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	var steps []step
-	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(section, -1) {
-		for _, line := range strings.SplitAfter(block[1], "\n") {
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				steps = append(steps, step{command: command})
-			} else if len(steps) == 0 {
-				t.Fatalf("README.md: output before any command: %q", line)
-			} else if more, ok := strings.CutPrefix(line, "> "); ok {
-				steps[len(steps)-1].command += more
-			} else {
-				steps[len(steps)-1].output += line
-			}
-		}
-	}
-	return steps
-}
-
 // passing replaces what differs from run to run: ages, times, progress, what dig says of itself, serials (which hold
 // the day) and hashes (which do not, but a table cuts them by column width).
 var passing = []struct {
@@ -79,7 +46,7 @@ func settle(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// abridge leaves out of the lines of an output what the lines "..." of the README stand for.
+// abridge leaves out of the lines of an output what the lines "..." of the page stand for.
 func abridge(output, like []string) (kept []string) {
 	for i, line := range like {
 		if line == "..." {
@@ -96,7 +63,7 @@ func abridge(output, like []string) (kept []string) {
 
 const rootZone = "test/testdata/root-2018031200.zone"
 
-// someRoot writes some top-level domains of the real root zone, those that README.md shows among them, with its apex
+// someRoot writes some top-level domains of the real root zone, those that docs/tour.md shows among them, with its apex
 // into a file of the same name in dir; entries is how many records that are.
 func someRoot(dir string) (path string, entries int, err error) {
 	text, err := os.ReadFile(filepath.Join("../..", rootZone))
@@ -116,15 +83,26 @@ func someRoot(dir string) (path string, entries int, err error) {
 	return path, entries, os.WriteFile(path, []byte(some.String()), 0o600)
 }
 
-// TestReadme_tourIsTrue runs the commands of the README, the first of which is `make run`, and compares what they
-// print. UPDATE_STORIES=1 shows the real output whole, to be pasted. The whole root zone, and what is said of its
-// size, are of the long form, as in the story root.
+// TestReadme_tourIsTrue runs the commands of docs/tour.md, the first of which is `make run`, after it those by which
+// README.md shows refusals, and compares what they print. UPDATE_STORIES=1 shows the real output whole, to be pasted.
+// The whole root zone, and what is said of its size, are of the long form, as in the story root.
 func TestReadme_tourIsTrue(t *testing.T) {
 	needPrograms(t)
-	steps := tour(t)
-	if len(steps) < 5 || steps[0].command != "make run\n" {
-		t.Fatalf("%d commands found, want some, and make run first", len(steps))
+	steps, err := rig.ReadConsole("../../docs/tour.md", "")
+	if err != nil {
+		t.Fatal(err)
 	}
+	refusals, err := rig.ReadConsole("../../README.md", "Three refusals")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) < 5 || steps[0].Line != "make run\n" || len(refusals) == 0 {
+		t.Fatalf("%d commands found, want some, and make run first; %d that are refused", len(steps), len(refusals))
+	}
+	if n := strings.Count(refusals[0].Output, "Error from server"); n != 3 {
+		t.Errorf("README.md shows %d refusals, want three", n)
+	}
+	steps = slices.Insert(steps, 1, refusals...)
 	dir := t.TempDir()
 	if err := os.Symlink(binaries.kubectl, filepath.Join(dir, "kubectl")); err != nil {
 		t.Fatal(err)
@@ -148,14 +126,14 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	}
 	here := strings.NewReplacer(replaced...)
 	there := strings.NewReplacer(data, ".kubizone", api.String(), "127.0.0.1:7443", dns.String(), "127.0.0.1:5300", "-p "+port, "-p 5300", "#"+port, "#5300")
-	compare := func(s step, output string) {
+	compare := func(s rig.Command, output string) {
 		t.Helper()
 		output = there.Replace(output)
-		want := strings.Split(settle(s.output), "\n")
+		want := strings.Split(settle(s.Output), "\n")
 		if d := cmp.Diff(want, abridge(strings.Split(settle(output), "\n"), want)); d != "" {
-			t.Errorf("$ %s(- README, + real)\n%s", s.command, d)
+			t.Errorf("$ %s(- the page, + real)\n%s", s.Line, d)
 			if os.Getenv("UPDATE_STORIES") != "" {
-				t.Logf("$ %s%s", s.command, output)
+				t.Logf("$ %s%s", s.Line, output)
 			}
 		}
 	}
@@ -177,13 +155,13 @@ func TestReadme_tourIsTrue(t *testing.T) {
 		t.Fatalf("%v\n%s", err, server.output())
 	}
 	compare(steps[0], server.output())
-	for _, try := range regexp.MustCompile(`(?m)^try: (.*\n)`).FindAllStringSubmatch(steps[0].output, -1) {
-		if !slices.ContainsFunc(steps, func(s step) bool { return s.command == try[1] }) {
-			t.Errorf("README.md does not show what it says to try: %s", try[1])
+	for _, try := range regexp.MustCompile(`(?m)^try: (.*\n)`).FindAllStringSubmatch(steps[0].Output, -1) {
+		if !slices.ContainsFunc(steps, func(s rig.Command) bool { return s.Line == try[1] }) {
+			t.Errorf("docs/tour.md does not show what it says to try: %s", try[1])
 		}
 	}
 	for _, s := range steps[1:] {
-		cmd := exec.Command("bash", "-c", here.Replace(s.command))
+		cmd := exec.Command("bash", "-c", here.Replace(s.Line))
 		cmd.Dir, cmd.Env = "../..", append(env, "KUBECONFIG="+filepath.Join(data, "kubeconfig"))
 		out, _ := cmd.CombinedOutput() // a refusal is part of the tour: what it prints decides
 		compare(s, string(out))

@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// M9: the commands of README.md that install the chart, delegate a name to a tenant and ask a BIND for it do what the
+// page shows. The test has the part of a kubelet, of a load balancer and of the administrator of that BIND: it runs the
+// programs of the Deployments, and writes the addresses of this machine into the files of artifacts/start.
+func TestReadme_installs(t *testing.T) {
+	t.Parallel()
+	commands, err := rig.ReadConsole("../../README.md", "Install")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRelease(t)
+	dns, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(int(dns.Port()))
+	dir := t.TempDir()
+	if _, err := helm(t, nil, "package", chart, "-d", filepath.Join(dir, "dist")); err != nil {
+		t.Fatal(err)
+	}
+	copyStart(t, dir, strings.NewReplacer("address: 192.0.2.1", "address: 127.0.0.1:"+port, "\n  transfer:", "\n  allowLocalAddresses: true\n  transfer:"))
+	// helm as the page has it, with what the rig needs; kubectl as administrator.
+	program, err := rig.Tool("helm")
+	rig.SkipMissing(t, err)
+	for name, script := range map[string]string{
+		"helm":    "exec " + program + ` "$@" --post-renderer rig --set image.repository=registry.example/kubizone`,
+		"kubectl": "exec " + r.kubectl + ` "$@"`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")+":/usr/sbin", "HOME="+dir, "KUBECONFIG="+r.kube.AdminKubeconfig(), "HELM_PLUGINS="+r.plugins)
+	here := strings.NewReplacer("@192.0.2.1", "@127.0.0.1 -p "+port)
+	var primary *buffer
+	for _, c := range commands {
+		command := exec.CommandContext(r.context(), "bash", "-c", here.Replace(c.Line))
+		command.Dir, command.Env = dir, environment
+		out, err := command.CombinedOutput() // a refusal is on the page too: what is printed decides
+		if got := strings.TrimSpace(string(out)); c.Output != "...\n" {
+			if d := cmp.Diff(strings.TrimSpace(c.Output), got); d != "" {
+				t.Fatalf("$ %s(- README.md, + real)\n%s", c.Line, d)
+			}
+		} else if err != nil {
+			t.Fatalf("$ %s%v\n%s", c.Line, err, got)
+		}
+		switch {
+		case strings.HasPrefix(c.Line, "helm install"):
+			objects := r.objects()
+			r.startServer(objects)
+			r.available()
+			r.startReady(objects, "kubizone-controller")
+			primary, _ = r.startReady(objects, "kubizone-primary")
+		case strings.HasPrefix(c.Line, "kubectl get service"):
+			found := regexp.MustCompile(`ready: DNS on \S+:(\d+)`).FindStringSubmatch(primary.String())
+			if found == nil {
+				t.Fatalf("the primary does not say where it serves:\n%s", primary)
+			}
+			startNamed(t, dir, port, found[1])
+		}
+	}
+	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {
+		t.Error("README.md asks no name server")
+	}
+}
+
+// copyStart copies artifacts/start below dir, with the addresses of this machine.
+func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {
+	t.Helper()
+	const from = "../../artifacts/start"
+	files, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "artifacts/start")
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(from, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, file.Name()), []byte(addresses.Replace(string(text))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// startNamed starts BIND with the configuration of artifacts/start and the key that the commands made.
+func startNamed(t *testing.T, dir, port, primary string) {
+	t.Helper()
+	named, err := rig.Find("named", "make peers")
+	rig.SkipMissing(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "artifacts/start/named.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := strings.NewReplacer(
+		"/etc/bind", dir, "192.0.2.53", "127.0.0.1 port "+primary,
+		`directory "/var/cache/bind";`, `directory "`+dir+`"; pid-file "named.pid"; session-keyfile "session.key"; listen-on port `+port+` { 127.0.0.1; };`,
+	).Replace(string(text)) + "controls {};\n"
+	path := filepath.Join(dir, "named.conf")
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	process, err := rig.StartProcess(nil, dir, named, "-g", "-4", "-n", "1", "-c", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		process.End()
+		if t.Failed() {
+			t.Logf("named:\n%s", process.Log())
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	for start := time.Now(); !strings.Contains(process.Log(), "running\n"); rig.Pause(start) {
+		select {
+		case <-process.Ended():
+			t.Fatal("named ended")
+		case <-ctx.Done():
+			t.Fatal("named does not run")
+		default:
+		}
+	}
+}
