@@ -6,16 +6,12 @@ package rndc
 import (
 	"cmp"
 	"context"
-	"crypto"
-	_ "crypto/sha256" // registers SHA-224 and SHA-256
-	_ "crypto/sha512" // registers SHA-384 and SHA-512
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,30 +19,19 @@ import (
 
 // Key signs commands. It is one of the keys of named's controls block.
 type Key struct {
-	// Algorithm is "hmac-sha224", "hmac-sha256", "hmac-sha384" or "hmac-sha512". The older ones, MD5 and SHA-1, are
-	// not spoken.
+	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512". The older ones, MD5 and SHA-1, are not spoken.
 	Algorithm string
-	Secret    []byte
+	// MAC is the key's whole MAC over parts, one after the other. The secret stays with its owner.
+	MAC func(parts ...[]byte) []byte
 }
 
-// algorithms have their numbers in the protocol.
-var algorithms = map[string]struct {
-	hash   crypto.Hash
-	number byte
-}{
-	"hmac-sha224": {crypto.SHA224, 162},
-	"hmac-sha256": {crypto.SHA256, 163},
-	"hmac-sha384": {crypto.SHA384, 164},
-	"hmac-sha512": {crypto.SHA512, 165},
-}
+// algorithms are the numbers of the algorithms in the protocol.
+var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
 // Validate says what is wrong with a key.
 func (k Key) Validate() error {
-	if _, ok := algorithms[k.Algorithm]; !ok {
-		return fmt.Errorf("algorithm %q of the control channel's key: must be hmac-sha256, hmac-sha512, hmac-sha224 or hmac-sha384", k.Algorithm)
-	}
-	if len(k.Secret) == 0 {
-		return errors.New("the secret of the control channel's key is empty; give the one of named's controls block")
+	if algorithms[k.Algorithm] == 0 || k.MAC == nil {
+		return fmt.Errorf("algorithm %q of the control channel's key: must be hmac-sha256, hmac-sha384 or hmac-sha512", k.Algorithm)
 	}
 	return nil
 }
@@ -195,14 +180,4 @@ func (s *session) judgeAnswer(answer table, serial, command string) (string, err
 		return "", &Failure{Command: strings.Fields(command)[0], Err: "result " + result, Text: text}
 	}
 	return text, nil
-}
-
-// Algorithms are the names of the algorithms that a Key may have.
-func Algorithms() []string {
-	var all []string
-	for algorithm := range algorithms {
-		all = append(all, algorithm)
-	}
-	slices.Sort(all)
-	return all
 }

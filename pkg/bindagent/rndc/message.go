@@ -10,7 +10,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 )
 
@@ -149,12 +148,9 @@ func (k Key) sign(body table) []byte {
 
 // mac is the octet of the algorithm and the signature in its place.
 func (k Key) mac(signed []byte) []byte {
-	algorithm := algorithms[k.Algorithm]
-	sum := hmac.New(func() hash.Hash { return algorithm.hash.New() }, k.Secret)
-	sum.Write(signed)
 	place := make([]byte, 1+macOctets)
-	place[0] = algorithm.number
-	base64.StdEncoding.Encode(place[1:], sum.Sum(nil))
+	place[0] = algorithms[k.Algorithm]
+	base64.StdEncoding.Encode(place[1:], k.MAC(signed))
 	return place
 }
 

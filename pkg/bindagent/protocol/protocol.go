@@ -1,0 +1,207 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+// Base is the path before those of all routes but /metrics.
+const Base = "/api/v1"
+
+// The types of zones.
+const (
+	Primary   = "primary"
+	Secondary = "secondary"
+)
+
+// SOA of a new primary zone. A number that is missing has bindcar's default.
+type SOA struct {
+	PrimaryNS   string  `json:"primaryNs"`
+	AdminEmail  string  `json:"adminEmail"`       // as a name, "hostmaster.example.org.", or with an @
+	Serial      *uint32 `json:"serial,omitempty"` // default: today, YYYYMMDD01
+	Refresh     *uint32 `json:"refresh,omitempty"`
+	Retry       *uint32 `json:"retry,omitempty"`
+	Expire      *uint32 `json:"expire,omitempty"`
+	NegativeTTL *uint32 `json:"negativeTtl,omitempty"`
+}
+
+// Record of a new primary zone. Name and value are as in a zone file of the zone.
+type Record struct {
+	Name     string  `json:"name"`
+	Type     string  `json:"type"`
+	Value    string  `json:"value"`
+	TTL      *uint32 `json:"ttl,omitempty"`
+	Priority *uint16 `json:"priority,omitempty"` // stands before the value
+}
+
+// ZoneConfig of a new zone. Of a secondary zone only the addresses and DNSSEC have a meaning.
+type ZoneConfig struct {
+	TTL           *uint32           `json:"ttl,omitempty"`
+	SOA           *SOA              `json:"soa,omitempty"`
+	NameServers   []string          `json:"nameServers"`
+	NameServerIPs map[string]string `json:"nameServerIps"`
+	Records       []Record          `json:"records,omitempty"`
+	// AlsoNotify and Primaries are addresses, with a port or without: "192.0.2.1", "192.0.2.1:5353",
+	// "[2001:db8::1]:53". The agent takes a key behind one: "192.0.2.1 key transfer".
+	AlsoNotify []string `json:"alsoNotify,omitempty"`
+	Primaries  []string `json:"primaries,omitempty"`
+	// AllowTransfer are addresses. The agent takes prefixes, "key NAME", "any" and "none" too.
+	AllowTransfer []string `json:"allowTransfer,omitempty"`
+	DNSSECPolicy  string   `json:"dnssecPolicy,omitempty"`
+	InlineSigning *bool    `json:"inlineSigning,omitempty"`
+}
+
+// CreateZone is the body of POST /zones.
+type CreateZone struct {
+	ZoneName      string     `json:"zoneName"`
+	ZoneType      string     `json:"zoneType"`
+	ZoneConfig    ZoneConfig `json:"zoneConfig"`
+	UpdateKeyName string     `json:"updateKeyName,omitempty"`
+}
+
+// ModifyZone is the body of PATCH /zones/{name}. An empty list removes the clause; nil leaves it.
+type ModifyZone struct {
+	AlsoNotify    *[]string `json:"alsoNotify,omitempty"`
+	AllowTransfer *[]string `json:"allowTransfer,omitempty"`
+	AllowUpdate   *[]string `json:"allowUpdate,omitempty"` // as AllowTransfer
+	Primaries     *[]string `json:"primaries,omitempty"`   // agent: as in ZoneConfig
+	DNSSECPolicy  *string   `json:"dnssecPolicy,omitempty"`
+	InlineSigning *bool     `json:"inlineSigning,omitempty"`
+}
+
+// ZoneResponse answers what was done to a zone. Details is named's own text.
+type ZoneResponse struct {
+	Success bool          `json:"success"`
+	Message string        `json:"message"`
+	Details string        `json:"details,omitempty"`
+	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
+}
+
+// DNSSECStatus is what named says of a zone that it signs.
+type DNSSECStatus struct {
+	Policy string      `json:"policy"`
+	Signed bool        `json:"signed"`
+	Keys   []DNSSECKey `json:"keys"`
+}
+
+// DNSSECKey is one key. States are named's words: hidden, rumoured, omnipresent, unretentive.
+type DNSSECKey struct {
+	Tag            uint16 `json:"tag"`
+	Algorithm      string `json:"algorithm"`
+	Role           string `json:"role"`
+	Published      bool   `json:"published"`
+	KeySigning     bool   `json:"keySigning"`
+	ZoneSigning    bool   `json:"zoneSigning"`
+	Goal           string `json:"goal,omitempty"`
+	DNSKEYState    string `json:"dnskeyState,omitempty"`
+	DSState        string `json:"dsState,omitempty"`
+	ZoneRRSIGState string `json:"zoneRrsigState,omitempty"`
+	KeyRRSIGState  string `json:"keyRrsigState,omitempty"`
+}
+
+// ZoneInfo answers GET /zones/{name}.
+type ZoneInfo struct {
+	Name     string  `json:"name"`
+	ZoneType string  `json:"zoneType"`
+	Serial   *uint32 `json:"serial,omitempty"` // of the signed zone, where named signs it
+	FilePath string  `json:"filePath,omitempty"`
+}
+
+// ZoneList answers GET /zones.
+type ZoneList struct {
+	Zones []string `json:"zones"`
+	Count int      `json:"count"`
+}
+
+// AddRecord is the body of POST /zones/{name}/records, DeleteRecord of DELETE, UpdateRecord of PUT.
+type AddRecord struct {
+	Name     string  `json:"name"`
+	Type     string  `json:"type"`
+	Value    string  `json:"value"`
+	TTL      *uint32 `json:"ttl,omitempty"` // default 3600
+	Priority *uint16 `json:"priority,omitempty"`
+}
+
+// DeleteRecord without a value removes the RRset.
+type DeleteRecord struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	Value string `json:"value,omitempty"`
+}
+
+// UpdateRecord puts one value in the place of another.
+type UpdateRecord struct {
+	Name         string  `json:"name"`
+	Type         string  `json:"type"`
+	CurrentValue string  `json:"currentValue"`
+	NewValue     string  `json:"newValue"`
+	TTL          *uint32 `json:"ttl,omitempty"`
+	Priority     *uint16 `json:"priority,omitempty"` // of the new value
+}
+
+// RecordResponse answers what was done to records.
+type RecordResponse struct {
+	Success bool           `json:"success"`
+	Message string         `json:"message"`
+	Details *RecordDetails `json:"details,omitempty"`
+}
+
+// RecordDetails name the RRset.
+type RecordDetails struct {
+	Zone string `json:"zone"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+// DS answers GET /zones/{name}/ds.
+type DS struct {
+	Success bool       `json:"success"`
+	Zone    string     `json:"zone"`
+	Records []DSRecord `json:"dsRecords"`
+}
+
+// DSRecord is the DS of one key that signs the zone's keys.
+type DSRecord struct {
+	KeyTag     uint16 `json:"keyTag"`
+	Algorithm  uint8  `json:"algorithm"`
+	DigestType uint8  `json:"digestType"`
+	Digest     string `json:"digest"`
+	RR         string `json:"rr"`
+	// CDS says that named asks the parent for it (RFC 7344): the key has been published for long enough. Agent.
+	CDS bool `json:"cds"`
+}
+
+// CheckDS is the body of POST /zones/{name}/dnssec/checkds.
+type CheckDS struct {
+	KeyTag uint16 `json:"keyTag"`
+	DS     string `json:"ds"` // DSPublished or DSWithdrawn
+}
+
+// What the parent has of a key.
+const (
+	DSPublished = "published"
+	DSWithdrawn = "withdrawn"
+)
+
+// ServerStatus answers GET /server/status.
+type ServerStatus struct {
+	Status string `json:"status"`
+}
+
+// Health answers GET /health.
+type Health struct {
+	Status  string `json:"status"`
+	Version string `json:"version"`
+	// Agent is "kubizone" where the agent answers, and missing where bindcar does. Agent.
+	Agent string `json:"agent,omitempty"`
+}
+
+// Ready answers GET /ready.
+type Ready struct {
+	Ready  bool     `json:"ready"`
+	Checks []string `json:"checks"`
+}
+
+// Error answers a request that failed. Its message names the field, the rule and the next step.
+type Error struct {
+	Error   string  `json:"error"`
+	Details *string `json:"details"`
+}
