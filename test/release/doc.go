@@ -13,6 +13,7 @@
 //	R4. The SBOM of a platform has every module that is in its programs.
 //	R5. Packaged twice, the same programs give the same octets.
 //	R6. What is pushed has the digest that the manifests name.
+//	R7. So has what the commands of README.md push.
 //
 // It does not know a registry of others: what it pushes, it pushes to one on this machine.
 //

@@ -4,9 +4,14 @@
 package release
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // What is said to be supported is what the tests run.
@@ -24,5 +29,45 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 		if row := strings.Replace(tested.row, "VERSION", string(found[1]), 1); !strings.Contains(string(readFile(t, "../../docs/support.md")), row) {
 			t.Errorf("docs/support.md is without %q", row)
 		}
+	}
+}
+
+// R7: the commands by which README.md installs from a clone build, push and name what is in dist; test/deploy runs the
+// installation.
+func judgeReadme(t *testing.T, dist string) {
+	crane, err := rig.Tool("crane")
+	rig.SkipMissing(t, err)
+	address := startRegistry(t, crane)
+	_, section, _ := strings.Cut(string(readFile(t, "../../README.md")), "\n## Install\n")
+	_, section, _ = strings.Cut(section, "```sh\n")
+	section, _, _ = strings.Cut(section, "```")
+	commands := strings.Split(strings.TrimSpace(section), "\n")
+	if len(commands) != 3 {
+		t.Fatalf("README.md installs by %d commands, want three:\n%s", len(commands), section)
+	}
+	run := func(command string) string {
+		t.Helper()
+		shell := exec.CommandContext(t.Context(), "bash", "-c", command)
+		shell.Dir = "../.."
+		out, err := shell.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		return string(out)
+	}
+	if recipe := run(strings.Replace(commands[0], "make ", "make --dry-run ", 1)); !strings.Contains(recipe, "hack/build-release.sh dist\n") {
+		t.Errorf("%s does not build a release:\n%s", commands[0], recipe)
+	}
+	run(strings.NewReplacer("dist/image", filepath.Join(dist, "image"), "YOUR-REGISTRY", address).Replace(commands[1]))
+	digest, err := exec.CommandContext(t.Context(), crane, "digest", address+"/kubizone:"+tag).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image := strings.TrimSpace(string(readFile(t, dist, "image.txt"))); !strings.HasSuffix(image, "@"+strings.TrimSpace(string(digest))) {
+		t.Errorf("%s pushed %s, and the chart names %s", commands[1], digest, image)
+	}
+	chart := strings.Fields(commands[2])[3]
+	if _, err := os.Stat(filepath.Join(dist, strings.TrimPrefix(chart, "dist/"))); err != nil {
+		t.Errorf("%s: %v", commands[2], err)
 	}
 }

@@ -102,6 +102,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("packaged twice:\n%s\n%s", sums, second)
 		}
 	})
+	t.Run("README", func(t *testing.T) { judgeReadme(t, dist) })
 	t.Run("published", func(t *testing.T) { judgePublication(t, dist) })
 }
 
