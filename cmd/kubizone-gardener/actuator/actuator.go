@@ -1,0 +1,340 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package actuator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	reconcilerutils "github.com/gardener/gardener/pkg/controllerutils/reconciler"
+	"github.com/go-logr/logr"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// Options are the settings of an actuator.
+type Options struct {
+	// Local is the client configuration for the Kubizone of this cluster; nil: none.
+	Local *rest.Config
+	// LocalNamespaces are the namespaces of it that a Secret without a kubeconfig may name.
+	LocalNamespaces []string
+	// ReadyTimeout bounds how long a reconciliation waits until the Record is delivered to every server. gardenlet
+	// waits two minutes in all, so it is less.
+	ReadyTimeout time.Duration
+	// RetryInterval is the time after which what failed is tried again.
+	RetryInterval time.Duration
+	// CallTimeout bounds each request to Kubizone.
+	CallTimeout time.Duration
+	// PollInterval is how often a Record is read while it is not Ready.
+	PollInterval time.Duration
+}
+
+// NewOptions are the usual settings.
+func NewOptions() Options {
+	return Options{ReadyTimeout: 90 * time.Second, RetryInterval: 15 * time.Second, CallTimeout: 15 * time.Second, PollInterval: 500 * time.Millisecond}
+}
+
+// New makes an actuator over a client of the seed. Secrets are read with reader, which has no cache: a cache would
+// hold every Secret of the seed.
+func New(seed client.Client, reader client.Reader, options Options) dnsrecord.Actuator {
+	return &actuator{seed: seed, reader: reader, options: options}
+}
+
+type actuator struct {
+	seed    client.Client
+	reader  client.Reader
+	options Options
+}
+
+// Reconcile makes the Record as the DNSRecord says and waits until it is delivered.
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, _ *extensionscontroller.Cluster) error {
+	return a.retryLater(a.reconcileRecord(ctx, log, dns))
+}
+
+// Restore continues the Record that the DNSRecord of another seed has left.
+func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	return a.Reconcile(ctx, log, dns, cluster)
+}
+
+// Migrate leaves the Record as it is: the DNSRecord of another seed continues it.
+func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
+	return nil
+}
+
+// Delete removes the Record and waits until it is gone.
+func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, _ *extensionscontroller.Cluster) error {
+	return a.retryLater(a.removeRecord(ctx, log, dns))
+}
+
+// ForceDelete tries to remove the Record, once, and succeeds in any case.
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, _ *extensionscontroller.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)
+	defer cancel()
+	if err := a.removeRecord(ctx, log, dns); err != nil {
+		log.Error(err, "The Record was not removed, and the deletion is forced", "record", RecordName(dns.Spec.Name, dns.Spec.RecordType))
+	}
+	return nil
+}
+
+// retryLater has the reconciler try again after a fixed time: its own delay begins at milliseconds and ends at a
+// quarter of an hour.
+func (a *actuator) retryLater(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &reconcilerutils.RequeueAfterError{Cause: coded(err), RequeueAfter: a.options.RetryInterval}
+}
+
+func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord) error {
+	to, err := a.openTarget(ctx, dns.Spec.SecretRef)
+	if err != nil {
+		return err
+	}
+	want, err := makeRecord(dns, to, chosenZone(dns))
+	if err != nil {
+		return err
+	}
+	record, written, err := a.writeRecord(ctx, dns, to, want)
+	if err != nil {
+		return err
+	}
+	log.Info("The Record is as the DNSRecord says", "record", record.Namespace+"/"+record.Name, "written", written, "serial", record.Status.Serial)
+	if err := a.recordProgress(ctx, dns, record, written); err != nil {
+		return err
+	}
+	// What was not delivered within the time is looked at once at each later attempt, unless it has changed.
+	timeout := a.options.ReadyTimeout
+	if dns.Status.LastError != nil {
+		timeout = 0
+	}
+	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
+}
+
+// chosenZone is the Zone that the DNSRecord names: that of its spec, else the one that was chosen before. A zone of
+// the status in another form is that of another provider, which had the DNSRecord before.
+func chosenZone(dns *extensionsv1alpha1.DNSRecord) string {
+	if dns.Spec.Zone != nil && *dns.Spec.Zone != "" {
+		return *dns.Spec.Zone
+	}
+	if hasChosenZone(dns) {
+		return *dns.Status.Zone
+	}
+	return ""
+}
+
+func hasChosenZone(dns *extensionsv1alpha1.DNSRecord) bool {
+	return dns.Status.Zone != nil && strings.HasPrefix(*dns.Status.Zone, zonePrefix)
+}
+
+// recordProgress writes the Zone that took the Record in into the status, once. When a change was written it removes
+// the last error, which was about what stood before: gardenlet gives up on an object that has one.
+func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
+	zone, lastError := dns.Status.Zone, dns.Status.LastError
+	if in := record.Status.ZoneRef; in != nil && !hasChosenZone(dns) {
+		name := zonePrefix + in.Namespace + "/" + in.Name
+		zone = &name
+	}
+	if written {
+		lastError = nil
+	}
+	if zone == dns.Status.Zone && lastError == dns.Status.LastError {
+		return nil
+	}
+	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
+}
+
+// markBegun sets Created to Unknown before the first write. The library sets it to False if the first reconciliation
+// fails and there is none, and then does not ask for the removal of what may have been written.
+func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
+	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
+	if created != nil && created.Status != gardencorev1beta1.ConditionFalse {
+		return nil
+	}
+	now := metav1.Now()
+	condition := gardencorev1beta1.Condition{
+		Type: extensionsv1alpha1.ConditionTypeCreated, Status: gardencorev1beta1.ConditionUnknown, LastTransitionTime: now, LastUpdateTime: now,
+		Reason: "Creating", Message: "The Record is being created",
+	}
+	return a.patchStatus(ctx, dns, func() { dns.Status.Conditions = v1beta1helper.MergeConditions(dns.Status.Conditions, condition) })
+}
+
+func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, change func()) error {
+	patch := client.MergeFrom(dns.DeepCopy())
+	change()
+	if err := a.seed.Status().Patch(ctx, dns, patch); err != nil {
+		return retryable("the status of the DNSRecord cannot be written: %w", err)
+	}
+	return nil
+}
+
+// writeRecord creates or updates the Record. One that is as it should be is not written.
+func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (record *v1alpha1.Record, written bool, err error) {
+	// The resourceVersion of what was read guards an update; what stands then is read anew.
+	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
+		record, written, err = a.tryWrite(ctx, dns, to, want)
+		return err
+	})
+	return record, written, err
+}
+
+func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (record *v1alpha1.Record, written bool, err error) {
+	records := to.client.KubizoneV1alpha1().Records(want.Namespace)
+	have, err := records.Get(ctx, want.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		before := slices.Clone(dns.Status.Conditions)
+		if err := a.markBegun(ctx, dns); err != nil {
+			return nil, false, err
+		}
+		if record, err = records.Create(ctx, want, metav1.CreateOptions{}); err != nil && !isUncertain(err) {
+			// The Record does not exist, so the deletion of a DNSRecord that never had one needs no credentials. The
+			// library writes the status with the error.
+			dns.Status.Conditions = before
+		}
+		return record, true, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if have.DeletionTimestamp != nil {
+		return nil, false, retryable("Record %s/%s is being deleted", have.Namespace, have.Name)
+	}
+	if err := checkOwner(have, owner(dns)); err != nil {
+		return nil, false, err
+	}
+	if err := a.markBegun(ctx, dns); err != nil {
+		return nil, false, err
+	}
+	changed := have.DeepCopy()
+	changed.Spec = want.Spec
+	changed.Labels = merge(have.Labels, want.Labels)
+	changed.Annotations = merge(have.Annotations, want.Annotations)
+	if apiequality.Semantic.DeepEqual(have, changed) {
+		return have, false, nil
+	}
+	record, err = records.Update(ctx, changed, metav1.UpdateOptions{})
+	return record, true, err
+}
+
+func merge(have, want map[string]string) map[string]string {
+	out := make(map[string]string, len(have)+len(want))
+	maps.Copy(out, have)
+	maps.Copy(out, want)
+	return out
+}
+
+// checkOwner refuses a Record that another DNSRecord has made, or that is not of this controller.
+func checkOwner(record *v1alpha1.Record, want string) error {
+	if have := record.Annotations[OwnerAnnotation]; have != want {
+		if have == "" {
+			have = "no DNSRecord"
+		}
+		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two", record.Namespace, record.Name, have, OwnerAnnotation, want)
+	}
+	return nil
+}
+
+// waitReady waits until the Record is in a zone and delivered to every server.
+func (a *actuator) waitReady(ctx context.Context, records typed.RecordInterface, record *v1alpha1.Record, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	generation := record.Generation
+	tick := time.NewTicker(a.options.PollInterval)
+	defer tick.Stop()
+	for {
+		err := judgeRecord(record, generation)
+		if err == nil || isFinal(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+		if next, err := records.Get(ctx, record.Name, metav1.GetOptions{}); err == nil {
+			record = next
+		} else if apierrors.IsNotFound(err) {
+			return retryable("Record %s/%s was deleted meanwhile", record.Namespace, record.Name)
+		}
+	}
+}
+
+// judgeRecord is nil for a Record that is in a zone and delivered to every server.
+func judgeRecord(record *v1alpha1.Record, generation int64) error {
+	if record.Status.ObservedGeneration < generation {
+		return retryable("Record %s/%s: the server has not decided about it yet", record.Namespace, record.Name)
+	}
+	if adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil && adopted.Status == metav1.ConditionFalse {
+		return notAdopted(adopted)
+	}
+	ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case ready == nil:
+		return retryable("Record %s/%s is in its zone, and whether it is delivered is not known yet", record.Namespace, record.Name)
+	case ready.Status != metav1.ConditionTrue:
+		return retryable("Record %s/%s is in its zone and not yet delivered to every server: %s (%s)", record.Namespace, record.Name, ready.Message, ready.Reason)
+	}
+	return nil
+}
+
+// isFinal tells whether waiting does not help.
+func isFinal(err error) bool {
+	return !slices.Equal(v1beta1helper.ExtractErrorCodes(err), []gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorRetryableInfraDependencies})
+}
+
+func (a *actuator) removeRecord(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord) error {
+	to, err := a.openTarget(ctx, dns.Spec.SecretRef)
+	if err != nil {
+		return err
+	}
+	records := to.client.KubizoneV1alpha1().Records(to.namespace)
+	name := RecordName(dns.Spec.Name, dns.Spec.RecordType)
+	record, err := records.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // also where the namespace or the zone is gone
+	}
+	if err != nil {
+		return err
+	}
+	if err := checkOwner(record, owner(dns)); err != nil {
+		log.Info("The Record stays", "reason", err.Error())
+		return nil
+	}
+	uid := record.UID
+	if err := records.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.options.ReadyTimeout)
+	defer cancel()
+	tick := time.NewTicker(a.options.PollInterval)
+	defer tick.Stop()
+	for {
+		left, err := records.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && left.UID != uid {
+			log.Info("The Record is removed", "record", to.namespace+"/"+name)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("Record %s/%s is still there: %w", to.namespace, name, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

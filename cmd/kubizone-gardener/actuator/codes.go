@@ -1,0 +1,122 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package actuator
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// Gardener tries a shoot again after an error with a retryable code, and gives it up after one with another code, so
+// a cause has another code only where a person has to change something.
+
+func configurationProblem(format string, args ...any) error {
+	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)
+}
+
+func retryable(format string, args ...any) error {
+	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorRetryableInfraDependencies)
+}
+
+// refusalCodes are the codes of Kubizone's reasons: those in the causes of a 403, and those of Adopted=False.
+var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
+	v1alpha1.ReasonNoEnclosingZone:     gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonZoneNotFound:        gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonBelowZoneCut:        gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonNameHeld:            gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonNameTooLong:         gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonInvalid:             gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonValidationFailed:    gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
+	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
+	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
+	// The type of a DNSRecord changes by removal and creation, and the removal may not be over.
+	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
+	// These end without a person.
+	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,
+	v1alpha1.ReasonZoneTerminating: gardencorev1beta1.ErrorRetryableInfraDependencies,
+	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
+}
+
+// reasonNamespaceBudget is the cause of a 403 where the namespace has too much stored (S9.1).
+const reasonNamespaceBudget = "NamespaceBudgetExceeded"
+
+// coded gives an error of a request to Kubizone its code. One that has a code keeps it.
+func coded(err error) error {
+	var coder v1beta1helper.Coder
+	if err == nil || errors.As(err, &coder) {
+		return err
+	}
+	return v1beta1helper.NewErrorWithCodes(err, codeOf(err))
+}
+
+func codeOf(err error) gardencorev1beta1.ErrorCode {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return codeOfConnection(err)
+	}
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			if code, ok := refusalCodes[string(cause.Type)]; ok {
+				return code
+			}
+		}
+	}
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return gardencorev1beta1.ErrorInfraUnauthenticated
+	case apierrors.IsForbidden(err):
+		return gardencorev1beta1.ErrorInfraUnauthorized
+	case apierrors.IsTooManyRequests(err):
+		return gardencorev1beta1.ErrorInfraRateLimitsExceeded
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return gardencorev1beta1.ErrorRetryableInfraDependencies
+	case status.Status().Code >= http.StatusInternalServerError, status.Status().Code == 0, status.Status().Code == http.StatusRequestTimeout:
+		return gardencorev1beta1.ErrorRetryableInfraDependencies
+	}
+	// 400, 404, 405, 413, 415, 422: the same request has the same answer.
+	return gardencorev1beta1.ErrorConfigurationProblem
+}
+
+// codeOfConnection is the code of an error that no server has answered with.
+func codeOfConnection(err error) gardencorev1beta1.ErrorCode {
+	var (
+		verification *tls.CertificateVerificationError
+		authority    x509.UnknownAuthorityError
+		host         x509.HostnameError
+	)
+	if errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &host) {
+		return gardencorev1beta1.ErrorConfigurationProblem
+	}
+	return gardencorev1beta1.ErrorRetryableInfraDependencies
+}
+
+// notAdopted is the error of a Record that is stored and in no zone.
+func notAdopted(condition *metav1.Condition) error {
+	code, ok := refusalCodes[condition.Reason]
+	if !ok {
+		code = gardencorev1beta1.ErrorRetryableInfraDependencies
+	}
+	return v1beta1helper.NewErrorWithCodes(fmt.Errorf("the Record is in no zone: %s (%s)", condition.Message, condition.Reason), code)
+}
+
+// isUncertain tells whether a write that failed may have been carried out.
+func isUncertain(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return true
+	}
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError
+}

@@ -1,0 +1,152 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package actuator
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+)
+
+// The keys of a Secret, each in both namings that Gardener asks for.
+var (
+	kubeconfigKeys = []string{"kubeconfig", "KUBIZONE_KUBECONFIG"}
+	namespaceKeys  = []string{"namespace", "KUBIZONE_NAMESPACE"}
+	viewKeys       = []string{"view", "KUBIZONE_VIEW"}
+)
+
+// target is where Records go: a namespace of Kubizone, with a client that may write there.
+type target struct {
+	client    versioned.Interface
+	namespace string
+	view      string
+}
+
+// openTarget reads the Secret of a DNSRecord and makes a client of it, at each reconciliation: a Secret that was
+// rotated is in use at once, and no client outlives its credentials.
+func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (target, error) {
+	var secret corev1.Secret
+	switch err := a.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret); {
+	case apierrors.IsNotFound(err):
+		return target{}, configurationProblem("spec.secretRef: Secret %s/%s does not exist", ref.Namespace, ref.Name)
+	case err != nil:
+		return target{}, retryable("Secret %s/%s cannot be read: %w", ref.Namespace, ref.Name, err)
+	}
+	to, config, err := a.readSecret(&secret)
+	if err != nil {
+		return target{}, err
+	}
+	// A reconciliation makes a handful of requests; the server limits those of all.
+	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
+	if to.client, err = versioned.NewForConfig(config); err != nil {
+		return target{}, configurationProblem("Secret %s/%s: no client can be made of its kubeconfig: %v", ref.Namespace, ref.Name, err)
+	}
+	return to, nil
+}
+
+// readSecret is what the Secret says: the namespace, and the configuration of a client.
+func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Config, err error) {
+	at := secret.Namespace + "/" + secret.Name
+	kubeconfig, err := pickKey(secret, kubeconfigKeys)
+	if err != nil {
+		return to, nil, err
+	}
+	if to.namespace, err = pickKey(secret, namespaceKeys); err != nil {
+		return to, nil, err
+	}
+	if to.view, err = pickKey(secret, viewKeys); err != nil {
+		return to, nil, err
+	}
+	if to.namespace == "" {
+		return to, nil, configurationProblem("Secret %s has no key %s: it names the namespace of Kubizone for Records", at, strings.Join(namespaceKeys, " or "))
+	}
+	if kubeconfig != "" {
+		config, err = readKubeconfig([]byte(kubeconfig))
+		if err != nil {
+			return to, nil, configurationProblem("Secret %s: the kubeconfig %v", at, err)
+		}
+		return to, config, nil
+	}
+	// Without a kubeconfig the controller would write as itself. A user of a project may bring a Secret, so the
+	// landscape's operator says which namespaces such a Secret may name.
+	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
+		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that --local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
+	}
+	return to, rest.CopyConfig(a.options.Local), nil
+}
+
+// pickKey is the value of the first of the keys that the Secret has. Two that differ are refused: one of them is old.
+func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
+	for _, key := range keys {
+		found := strings.TrimSpace(string(secret.Data[key]))
+		if value != "" && found != "" && found != value {
+			return "", configurationProblem("Secret %s/%s: the keys %s differ: leave one of them out", secret.Namespace, secret.Name, strings.Join(keys, " and "))
+		}
+		if value == "" {
+			value = found
+		}
+	}
+	return value, nil
+}
+
+// refusal is why a kubeconfig is not used; the sentence goes on after "the kubeconfig".
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// readKubeconfig reads a kubeconfig that is not trusted. One that would make this process execute a program, read its
+// own files or send requests through another server is refused.
+func readKubeconfig(text []byte) (*rest.Config, error) {
+	config, err := clientcmd.Load(text)
+	if err != nil {
+		// The error of the parser quotes its input, which has a token.
+		return nil, refusal("is no kubeconfig")
+	}
+	context := config.Contexts[config.CurrentContext]
+	if context == nil {
+		return nil, refusal("has no current-context")
+	}
+	cluster, user := config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo]
+	if cluster == nil || user == nil {
+		return nil, refusal("has no cluster or no user for its current-context")
+	}
+	for field, given := range map[string]bool{
+		"exec": user.Exec != nil, "auth-provider": user.AuthProvider != nil, "tokenFile": user.TokenFile != "",
+		"client-certificate": user.ClientCertificate != "", "client-key": user.ClientKey != "",
+		"certificate-authority": cluster.CertificateAuthority != "", "proxy-url": cluster.ProxyURL != "",
+		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": user.Impersonate != "" || len(user.ImpersonateGroups) > 0,
+	} {
+		if given {
+			return nil, refusal("has the field " + field + ": give the server with certificate-authority-data, and a token or client-certificate-data with client-key-data")
+		}
+	}
+	if server, err := url.Parse(cluster.Server); err != nil || server.Scheme != "https" || server.Host == "" {
+		return nil, refusal("has a server that is no https:// URL")
+	}
+	if user.Token == "" && len(user.ClientCertificateData) == 0 {
+		return nil, refusal("has neither a token nor client-certificate-data")
+	}
+	// What is not named above is left out.
+	made := clientcmdapi.NewConfig()
+	made.Clusters["target"] = &clientcmdapi.Cluster{Server: cluster.Server, TLSServerName: cluster.TLSServerName, CertificateAuthorityData: cluster.CertificateAuthorityData}
+	made.AuthInfos["target"] = &clientcmdapi.AuthInfo{Token: user.Token, ClientCertificateData: user.ClientCertificateData, ClientKeyData: user.ClientKeyData}
+	made.Contexts["target"] = &clientcmdapi.Context{Cluster: "target", AuthInfo: "target"}
+	made.CurrentContext = "target"
+	rest, err := clientcmd.NewDefaultClientConfig(*made, nil).ClientConfig()
+	if err != nil {
+		return nil, refusal("makes no client")
+	}
+	// The environment of this process names a proxy of its own cluster, or none.
+	return rest, nil
+}
