@@ -18,7 +18,7 @@ import (
 )
 
 // binaries are the programs that the stories run, by absolute path.
-var binaries struct{ kubizone, webhookServer, kubectl, kstatus, argohealth, helm string }
+var binaries struct{ kubizone, webhookServer, publish, kubectl, kstatus, argohealth, helm string }
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "kubizone-e2e-")
@@ -37,13 +37,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// prepare builds kubizone and the webhook server, and finds kubectl.
+// prepare builds kubizone, the webhook server and the example of a client, and finds kubectl.
 func prepare(dir string) error {
 	var err error
 	if binaries.kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
 		return err
 	}
 	if binaries.webhookServer, err = rig.WebhookServer(context.Background(), dir); err != nil {
+		return err
+	}
+	if binaries.publish, err = rig.Publish(context.Background(), dir); err != nil {
 		return err
 	}
 	var missing *rig.Missing
@@ -111,7 +114,7 @@ func TestStories(t *testing.T) {
 				return err
 			}
 			programs := map[string]string{
-				"kubizone": binaries.kubizone, "webhook-server": binaries.webhookServer, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
+				"kubizone": binaries.kubizone, "webhook-server": binaries.webhookServer, "publish": binaries.publish, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
 			}
 			if rig.Long() {
 				programs["helm"] = binaries.helm

@@ -29,7 +29,12 @@ func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "webhook-server", "")
 }
 
-// buildProgram builds the program of a directory of this module, where it is not built yet.
+// Publish is the path of the example of a Go client, built as Kubizone builds.
+func Publish(ctx context.Context, dir string) (string, error) {
+	return buildProgram(ctx, dir, "api/examples/publish", "")
+}
+
+// buildProgram builds the program of a directory of this repository, where it is not built yet.
 func buildProgram(ctx context.Context, dir, source, tag string) (string, error) {
 	if shared := os.Getenv(Programs); shared != "" {
 		dir = shared
