@@ -89,6 +89,7 @@ func TestRelease(t *testing.T) {
 		}
 	})
 	if *built != "" {
+		t.Run("modules", judgeModules)
 		return
 	}
 	t.Run("again", func(t *testing.T) { // R5
@@ -173,7 +174,7 @@ func judgeArchives(t *testing.T, dist string) {
 				t.Errorf("%s: the SBOM has %s for %s, want %s", name, bill[program+" "+tag], program, sum)
 			}
 			for _, module := range info.Deps {
-				if module.Path == "kubi.zone/kubizone/api" { // of this repository: its version is the release's, its licence LICENSE
+				if module.Path == api { // of this repository: its version is the release's, its licence LICENSE
 					if _, ok := bill[module.Path+" "+tag]; !ok {
 						t.Errorf("%s: the SBOM is without %s %s", name, module.Path, tag)
 					}
