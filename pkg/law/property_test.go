@@ -35,7 +35,7 @@ var (
 	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS, rdata.DNAME, rdata.DS, rdata.A}}
 )
 
-// generous allows everything to everybody, so that what refuses is not S4.1.
+// generous allows everything to every namespace, so that what refuses is not S4.1.
 func generous() []law.Rule {
 	every, apex := pattern.Pattern{}, pattern.Pattern{}
 	_, _ = every.UnmarshalText([]byte("*")), apex.UnmarshalText([]byte("@"))

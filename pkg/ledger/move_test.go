@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// twoZones are org and net, open to everybody, and team-a's record www in the first.
+// twoZones are org and net, open to every namespace, and team-a's record www in the first.
 func twoZones(st *store.Store, s *store.Server) {
 	stop := s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", store.Allow("", "*"))))

@@ -34,7 +34,7 @@ type Zones interface {
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config says what a primary serves, where and to whom. Zones and Listen are required;
+// Config says what a primary serves, where, and to which peers. Zones and Listen are required;
 // every other zero value has the meaning its comment gives. Durations are as in package
 // time, none may be negative.
 type Config struct {

@@ -205,8 +205,8 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 	}
 }
 
-// A server whose account lacks rights says which, each as the rule to add: at its start where it cannot know anybody
-// without them, else by not being ready until it has them.
+// A server whose account lacks rights says which, each as the rule to add: at its start where it cannot authenticate
+// a user without them, else by not being ready until it has them.
 func TestAggregation_missingRightsAreNamed(t *testing.T) {
 	c := need(t)
 	ctx := within(t, waitTimeout)

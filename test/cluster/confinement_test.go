@@ -50,7 +50,7 @@ func recordObject(namespace, name, domain string) *unstructured.Unstructured {
 	}}
 }
 
-// neighbours are two tenants with a zone and three records each. Names of the victim's side are nobody else's to read.
+// neighbours are two tenants with a zone and three records each. No other tenant may read names of the victim's side.
 type neighbours struct {
 	kubeconfig string // of the curious one
 	own        string // namespace
@@ -82,7 +82,7 @@ func (c *cluster) neighbours(ctx context.Context, t *testing.T, own, secret stri
 	return n
 }
 
-// Continue tokens of others or made up, selectors, resource versions and sendInitialEvents give nobody more than their
+// Continue tokens of others or made up, selectors, resource versions and sendInitialEvents give no tenant more than its
 // own objects: a token that is none for this list is 400 or 410 (attack 47).
 func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	c := need(t)
@@ -249,7 +249,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 			t.Errorf("%s passes", what)
 			continue
 		}
-		// Who asks for a namespace by its name has it from elsewhere; what is in it is not said.
+		// A tenant that asks for a namespace by its name knows the name already; what is in it is not said.
 		said := strings.ReplaceAll(err.Error(), `in the namespace "`+n.secret+`"`, "")
 		if strings.Contains(said, n.secret) || strings.Contains(said, "192.0.2.") {
 			t.Errorf("%s: %v", what, err)
@@ -313,7 +313,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// The refusal of somebody who may not is the same for what is there and for what is not (attack 48).
+// The refusal of a user without the right is the same for an object that exists and for one that does not (attack 48).
 func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
 	c := need(t)
 	ctx := within(t, waitTimeout)

@@ -73,7 +73,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 }
 
 // Two controllers with the rights of the installation: one works, and no Secret is theirs but those granted by name;
-// the other takes over where it ended, and who is told to stop ends in order.
+// the other takes over where it ended, and the one that is told to stop ends in order.
 func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	c := need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
@@ -180,7 +180,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Delivered")
 	})
 
-	// The leader dies; a change before that is seen by nobody is delivered by the other.
+	// The leader dies; a change before that, which no controller has seen, is delivered by the other.
 	if strings.Contains(other.said(), "\nleading") {
 		t.Fatal("two lead")
 	}

@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster runs `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on who somebody
-// is, webhooks, replicas, what etcd asks for and keeps, and what is there when the server or kube-apiserver is away.
+// Package cluster runs `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on identity,
+// webhooks, replicas, what etcd asks for and keeps, and what is there when the server or kube-apiserver is away.
 //
 // It promises:
-//  1. Every story in testdata runs twice, as system:masters and as a tenant whom RBAC gives two namespaces, through
+//  1. Every story in testdata runs twice, as system:masters and as a tenant with rights in two namespaces, through
 //     the aggregator in both cases.
 //  2. A story has namespaces and a domain of its own; nothing else is shared but the servers.
 //  3. A test that takes a server away runs alone and brings it back.

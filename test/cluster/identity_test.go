@@ -80,7 +80,7 @@ type callers struct {
 	namesake    *tls.Certificate // of the cluster, with the common name of the front proxy
 	underling   *tls.Certificate // of the front proxy's authority, with another common name
 	odd         *tls.Certificate // the same with the right name in capitals
-	stranger    *tls.Certificate // of an authority that nobody knows, with the right name
+	stranger    *tls.Certificate // of an authority that the cluster does not know, with the right name
 	admin       *tls.Certificate // of the cluster, system:masters
 	front       *tls.Certificate // kube-apiserver's own
 	tenantsName string
@@ -109,8 +109,8 @@ func (c *cluster) callers(t *testing.T, tenant string) callers {
 // forged is what an attacker would like to be.
 var forged = []string{"X-Remote-User: admin", "X-Remote-Group: system:masters", "X-Remote-Uid: 0", "X-Remote-Extra-Scopes: all"}
 
-// Who somebody is, is what a certificate or token says, or kube-apiserver with its own certificate; no header of
-// anybody else changes it (attacks 41, 42, 43).
+// The user of a request is the one that a certificate or token names, or kube-apiserver with its own certificate; no
+// header of another client changes it (attacks 41, 42, 43).
 func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	c := need(t)
 	ctx := within(t, waitTimeout)
@@ -169,8 +169,8 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// A token is who it was made for at kube-apiserver; one for another audience, or one of an account that is gone, is
-// nobody's (attack 41).
+// A token names the account that it was made for at kube-apiserver; one for another audience, or of an account that
+// is gone, is no user's (attack 41).
 func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	c := need(t)
 	ctx := within(t, waitTimeout)
@@ -222,8 +222,9 @@ func isHealth(path string) bool {
 	return slices.Contains([]string{"/healthz", "/livez", "/readyz"}, path)
 }
 
-// Of all that the server registers only the health paths answer who has no identity; and a tenant without rights reads
-// discovery, which RBAC gives to whoever is authenticated, but neither metrics nor anything for debugging (attack 44).
+// Of all that the server registers only the health paths answer a client without an identity; and a tenant without
+// rights reads discovery, which RBAC gives to every authenticated user, but neither metrics nor anything for
+// debugging (attack 44).
 func TestIdentity_everyPathAsksWho(t *testing.T) {
 	c := need(t)
 	ctx := within(t, waitTimeout)
@@ -361,15 +362,15 @@ func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 		}
 	}
 
-	// In one's own namespace a watch over WebSocket is what upstream serves to whoever may watch.
+	// In one's own namespace a watch over WebSocket is what upstream serves to every user with the right to watch.
 	got, err := c.ask(ctx, c.server.Addr, who.tenant, "GET "+group+"/namespaces/walker/records?watch=true", upgrade("websocket")...)
 	if err != nil || got.status != http.StatusSwitchingProtocols {
 		t.Errorf("own watch: %d %s, %v", got.status, got.body, err)
 	}
 }
 
-// While kube-apiserver does not answer, nobody is allowed what it would have to be asked for: every request of a tenant
-// ends, and none with a success (attack 46). Those of system:masters, whom nobody asks about, do.
+// While kube-apiserver does not answer, no request is allowed that kube-apiserver would have to be asked about: every
+// request of a tenant ends, and none with a success (attack 46). Those of system:masters, which need no review, do.
 func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 	c := need(t)
 	ctx := within(t, 4*time.Minute)

@@ -85,7 +85,7 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 	}
 }
 
-// A namespace that was deleted while nobody served leaves its records: nothing new comes into it, what is there can be
+// A namespace that was deleted while no server ran leaves its records: nothing new comes into it, what is there can be
 // deleted by hand (S2.4), and in the end the reaper does it (S8.3).
 func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 	c := need(t)
@@ -109,7 +109,7 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 	if err := c.server.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// With an APIService that is unavailable the namespace would wait; without one nobody knows of records.
+	// With an APIService that is unavailable the namespace would wait; without one Kubernetes does not know of records.
 	if err := c.kube.Unaggregate(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -41,8 +41,8 @@ type load struct {
 	acked   int
 }
 
-// retryable says whether a client may repeat the request: the server or somebody before it said so, or the connection
-// broke and nobody knows.
+// retryable says whether a client may repeat the request: the server or a proxy before it said so, or the connection
+// broke and the outcome is unknown.
 func retryable(err error) (why string, ok bool) {
 	switch {
 	case apierrors.IsTooManyRequests(err):
@@ -334,7 +334,7 @@ func shown(store cache.Store) map[string]string {
 	return out
 }
 
-// A replica that is killed, and requests whose client did not wait for the answer, leave nobody in doubt for long: each
+// A replica that is killed, and requests whose client did not wait for the answer, leave no doubt for long: each
 // such record is there, and then in the zone, or it is neither; and what was answered stays.
 func TestReplicas_unknownOutcomesCanBeLookedUp(t *testing.T) {
 	c := need(t)

@@ -72,7 +72,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tenant makes a namespace and who owns it, with the role for that and the right to establish the domain, and returns
+// tenant makes a namespace and its owner, with the role for that and the right to establish the domain, and returns
 // the owner's kubeconfig when RBAC knows of it.
 func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
@@ -92,7 +92,7 @@ func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (k
 	return kubeconfig, c.waitAllowed(ctx, kubeconfig, namespace, domain)
 }
 
-// waitAllowed returns when whoever the kubeconfig names may establish zones: the authorizer follows its informers, and
+// waitAllowed returns when the user of the kubeconfig may establish zones: the authorizer follows its informers, and
 // that right came last.
 func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain string) error {
 	config, err := kuberig.ClientConfig(kubeconfig)
@@ -236,7 +236,7 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	}
 }
 
-// admin ARG... is kubectl as the administrator, whoever the story is.
+// admin ARG... is kubectl as the administrator, also where the story is a tenant's.
 func admin(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("kubectl", append([]string{"--kubeconfig", ts.Getenv("ADMIN")}, args...)...)
 	if (err != nil) != neg {

@@ -320,7 +320,8 @@ func (e *etcd) heal() {
 	}
 }
 
-// holds says whether a connection from this local port is a process's: who dials tells nobody its name.
+// holds says whether a connection from this local port is a process's: a connection does not name the program that
+// dials.
 func holds(pid int, from netip.AddrPort) bool {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 )
 
 // owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be
-// made where somebody has a record (S3.6), and these take the records over (S3.7).
+// made where a namespace has a record (S3.6), and these take the records over (S3.7).
 const owner = "infra"
 
 // writers is how many write at once: sixteen where time is no matter.
@@ -52,7 +52,7 @@ type load struct {
 	mu      sync.Mutex
 	clients []typed.KubizoneV1alpha1Interface // straight to each server
 	// may is what each object may be now, "-" for absent: one value where the last write was answered, several where
-	// it was not. Nobody writes again what is in doubt, so that no late write is taken for lost.
+	// it was not. What is in doubt is not written again, so that no late write is taken for lost.
 	may     map[string][]string
 	serials map[string]string // zone uid and serial, to the only write that got it
 	wrong   []string
@@ -97,8 +97,8 @@ func txt(namespace, name, domain, value string) *v1alpha1.Record {
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: "TXT", Values: []string{value}}}
 }
 
-// startLoad makes a forest of zones through the first server and lets everybody write until Stop: writers, one
-// whose zones come and go, one who withdraws rules, gives them back and renames.
+// startLoad makes a forest of zones through the first server and lets all clients write until Stop: writers, a client
+// whose zones come and go, one that withdraws rules, gives them back and renames.
 func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := w.newLoad(ctx, t, servers...)
@@ -106,7 +106,7 @@ func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica
 	return l
 }
 
-// start lets everybody write.
+// start lets all clients write.
 func (l *load) start(ctx context.Context) {
 	ctx, l.stop = context.WithCancel(ctx)
 	l.began = time.Now()
@@ -163,7 +163,7 @@ func (l *load) end() {
 // refused says that the server answered that nothing changed.
 func refused(err error) bool {
 	if utilnet.IsConnectionRefused(err) {
-		time.Sleep(20 * time.Millisecond) // nobody is there; who is soon back shall find the writers
+		time.Sleep(20 * time.Millisecond) // no server answers; one that is soon back shall find the writers
 		return true
 	}
 	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) || apierrors.IsBadRequest(err) ||

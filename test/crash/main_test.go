@@ -151,7 +151,7 @@ func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags
 	t.Helper()
 	r := &replica{dir: filepath.Join(t.TempDir(), "server"), config: kuberig.ServerConfig{
 		Program: w.program, Kube: w.kube, Kubeconfig: w.kubeconfig, Etcd: etcd, Serving: w.serving,
-		// Nobody stands before these servers who would have to hear that one stops.
+		// No proxy before these servers has to notice that one stops.
 		Args: append([]string{"--shutdown-delay-duration", "0s"}, flags...),
 	}}
 	r.start(ctx, t, env...)

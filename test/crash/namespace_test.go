@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// A namespace terminates and nobody empties it, as long as kube-controller-manager is away, while its delegation is
+// A namespace terminates and is not emptied, as long as kube-controller-manager is away, while its delegation is
 // withdrawn: its records are released, and a rule that comes back takes none of them in, also through a restart of the
 // server. Then it is finalized by force with a record left, and that is decided as the rules say (S2.8).
 func TestNamespace_terminatesUnderACascade_S2_8(t *testing.T) {

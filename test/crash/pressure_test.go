@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// fill makes records in the zone "one" that nobody changes.
+// fill makes records in the zone "one" that no client changes.
 func (l *load) fill(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -131,7 +131,7 @@ func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 	return serial, rest
 }
 
-// F27: a server that is killed for its memory while everybody lists everything starts again among the same lists, with
+// F27: a server that is killed for its memory while all clients list everything starts again among the same lists, with
 // less memory than it would like.
 func TestF27_killedForItsMemory(t *testing.T) {
 	w := need(t)

@@ -23,8 +23,8 @@ type proxy struct {
 	listener net.Listener
 
 	mu sync.Mutex
-	// cut says whose bytes are held back (nil: nobody's); a connection that is cut stays open and silent, as one whose
-	// packets are dropped, and goes on when it is healed.
+	// cut says whose bytes are held back (nil: no client's); a connection that is cut stays open and silent, as one
+	// whose packets are dropped, and goes on when it is healed.
 	cut    func(from netip.AddrPort) bool
 	healed chan struct{} // closed at each change of cut
 	delay  time.Duration // of each way
@@ -56,12 +56,12 @@ func startProxy(t *testing.T, to netip.AddrPort) *proxy {
 	return p
 }
 
-// partition holds back what comes from those whom who names, in both ways; nil names everybody.
-func (p *proxy) partition(who func(from netip.AddrPort) bool) {
-	if who == nil {
-		who = func(netip.AddrPort) bool { return true }
+// partition holds back what comes from the clients that held selects, in both directions; nil selects all.
+func (p *proxy) partition(held func(from netip.AddrPort) bool) {
+	if held == nil {
+		held = func(netip.AddrPort) bool { return true }
 	}
-	p.change(who)
+	p.change(held)
 }
 
 func (p *proxy) heal() { p.change(nil) }

@@ -44,9 +44,9 @@ func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 }
 
 // F17: a snapshot is put back as it was, and nothing is raised that was handed out since. The server sees at its start
-// that etcd's log does not have what it holds, and does not start; nobody sees what is older than what was seen. What
-// kubizone restore makes of the same snapshot is served, ahead of all of it, also where etcd's own tool makes the
-// member.
+// that etcd's log does not have what it holds, and does not start; no client is shown what is older than what was
+// seen. What kubizone restore makes of the same snapshot is served, ahead of all of it, also where etcd's own tool
+// makes the member.
 func TestF17_restoredAsItWas(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*waitTimeout)
@@ -92,7 +92,7 @@ func TestF17_restoredAsItWas(t *testing.T) {
 	w.command(ctx, t, "backup", "--data-dir", data, raised)
 	e.members[0].putBack(ctx, t, raised)
 	one.start(ctx, t)
-	one.start(ctx, t) // the first that meets it writes down where its log begins; so does nobody after
+	one.start(ctx, t) // the first that meets it writes down where its log begins; no later one does
 	until(ctx, t, "the primary takes what is restored", func() error {
 		if at, err := serial(); err != nil || int32(at-seen) <= 0 {
 			return fmt.Errorf("serial %d, it had %d: %v", at, seen, err)

@@ -24,8 +24,9 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F26: the front proxy gets another authority while the server runs. Who it signs is nobody until the cluster says so,
-// then whom the headers name, and nobody again when it is taken back; the one that stays is believed all the time.
+// F26: the front proxy gets another authority while the server runs. A certificate that it signs names no user until
+// the cluster says so, then the user of the headers, and none again when it is taken back; the authority that stays
+// is believed all the time.
 func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*waitTimeout)

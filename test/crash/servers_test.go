@@ -121,7 +121,7 @@ func (i *informer) shows(ctx context.Context, t *testing.T, from typed.KubizoneV
 	})
 }
 
-// F13, F14: history is compacted and defragmented under load, and servers are restarted under those who watch them: who
+// F13, F14: history is compacted and defragmented under load, and servers are restarted under watches: a watch that
 // resumes has a gapless, ordered rest or 410, and comes to what is there, deletions too.
 func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	w := need(t)
@@ -178,8 +178,8 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 		lists += i.lists.Load()
 	}
 	t.Logf("%d watches through a restart, %d lists", len(watchers), lists)
-	// One to begin with, one for who is told 410 by a server that has seen nothing of what went by, and one more for
-	// who asked while it started.
+	// The first list; one after a 410 by a server that does not have the watch's events in memory; one more after a
+	// request that came while the server started.
 	if most := int64(3 * len(watchers)); lists > most {
 		t.Errorf("%d watches listed %d times through a restart, want %d at most", len(watchers), lists, most)
 	}
@@ -239,8 +239,8 @@ func TestF18_serialsWrap(t *testing.T) {
 	}
 }
 
-// F25: kube-apiserver stands still. Who is known goes on; the primary serves; whom nobody can be asked about is refused
-// (attack 46 has the details); then all of it heals alone.
+// F25: kube-apiserver stands still. Users with a review in memory go on; the primary serves; users that need a new
+// review are refused (attack 46 has the details); then all of it heals alone.
 func TestF25_kubeAPIServerAway(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*waitTimeout)

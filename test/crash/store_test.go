@@ -60,7 +60,7 @@ func TestF02_onlyEtcdKilled(t *testing.T) {
 const leaderless = 2*election + allowed
 
 // F3, F4: of three members the leader is killed, and the next one stopped until there is another. Writes go on with the
-// two that are left; the one that was stopped wakes with the past in its memory, and nobody reads it (etcd#20418).
+// two that are left; the one that was stopped wakes with the past in its memory, which is not read (etcd#20418).
 func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
@@ -95,8 +95,8 @@ func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 }
 
 // stopAndWake lets the leader stand still until there is another and go on, while a record of a zone of its own changes
-// by a server that knows the others. Who asks the one that wakes, by the server that knows no other and straight, from
-// before it wakes, is shown nothing older than what was answered before the question.
+// by a server that knows the others. A client that asks the member that wakes, by the server that knows no other and
+// straight, from before it wakes, is shown nothing older than what was answered before the question.
 func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, knows, asks *replica) {
 	t.Helper()
 	const name = "newest"

@@ -48,7 +48,7 @@ func flip(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word
 }
 
 // F30: one bit of a stored record flips. The zone's hash says so when the server reads it the next time: that zone is
-// frozen and handed to nobody, neither as entries nor by transfer; every other zone is served, and fsck says where.
+// frozen and handed to no client, neither as entries nor by transfer; every other zone is served, and fsck says where.
 // A primary that had the zone proven keeps it as it was.
 func TestF30_bitFlippedInARecord(t *testing.T) {
 	w := need(t)
@@ -97,7 +97,7 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 const damaged = "flipmarkee"
 
 // F30: one bit of a journal flips. fsck names the step; what servers show is what the zone's hash says, then as before;
-// and nobody is told the changes as the step has them, neither by the API nor by IXFR.
+// and no client is told the changes as the step has them, neither by the API nor by IXFR.
 func TestF30_bitFlippedInAJournal(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*waitTimeout)

@@ -23,7 +23,7 @@ import (
 )
 
 // windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has
-// carried it out and before anybody was told. They are read where they are defined, which is built with fault points
+// carried it out and before a client was told. They are read where they are defined, which is built with fault points
 // only.
 var windows = sync.OnceValue(func() (kinds []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/apiserver/faultpoint/kind.go", nil, 0)

@@ -31,7 +31,7 @@ func idle(t *testing.T) (time.Duration, int) {
 }
 
 // Idle means idle: with zones that do not change, delivered to a provider and handed to a secondary, nothing is
-// written, nobody is notified, and the provider hears of nothing but health checks.
+// written, no secondary is notified, and the provider hears of nothing but health checks.
 func TestIdle_nothingIsDone(t *testing.T) {
 	idle, zones := idle(t)
 	secondary, err := net.ListenPacket("udp", "127.0.0.1:0")

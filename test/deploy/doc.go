@@ -7,7 +7,7 @@
 //
 // It promises:
 //
-//	M1. What is granted, and to whom, changes only together with testdata/rbac.golden.
+//	M1. Grants, and their subjects, change only together with testdata/rbac.golden.
 //	M2. One apply works, before the server runs, and so does every further one: neither takes caBundle away.
 //	M3. The server runs with the flags of the manifests and the rights of the manifests, and nothing beside them.
 //	M4. The documented uninstall leaves nothing, and no namespace hangs after it.

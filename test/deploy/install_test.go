@@ -250,7 +250,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Fatal("Available without a caBundle")
 	}
 
-	// M2: whoever applies again, and however, leaves caBundle.
+	// M2: every further apply, of any kind, leaves caBundle.
 	for _, again := range [][]string{
 		{"apply", "-k", i.dir},
 		{"apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "-k", i.dir},
@@ -316,7 +316,7 @@ func (i *installation) absent(objects []*unstructured.Unstructured) {
 	}
 }
 
-// newAuthority: an administrator deletes the Secret. From then until the new leaf is served, whoever connects as
+// newAuthority: an administrator deletes the Secret. From then until the new leaf is served, a client that connects as
 // kube-apiserver does trusts what it is shown, and requests through kube-apiserver are answered.
 func (i *installation) newAuthority(t *testing.T) {
 	client, err := kubernetes.NewForConfig(i.kube.Admin())
@@ -380,7 +380,7 @@ func (i *installation) tenant(t *testing.T) {
 	}
 }
 
-// admitted: with the namespace's Pod Security labels and quota, whoever controls pods could make them, in every form.
+// admitted: with the namespace's Pod Security labels and quota, the controllers of pods could make them, in every form.
 func (i *installation) admitted(t *testing.T) {
 	for _, form := range forms {
 		objects := render(t, filepath.Join(manifests, form))

@@ -220,7 +220,7 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	}
 }
 
-// M3: a flag that is no flag any more would be found by whoever upgrades.
+// M3: a flag that is no flag any more would stop the pods of an upgrade.
 func TestArgs_areFlagsOfTheBinary(t *testing.T) {
 	for _, form := range forms {
 		for _, components := range []string{"", "components: [DEPLOY/cert-manager]\n"} {

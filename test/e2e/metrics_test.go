@@ -147,7 +147,7 @@ func check(t *testing.T, got metricsText, wants map[string]float64) {
 	}
 }
 
-// deaf is an address at which nobody listens.
+// deaf is an address at which no process listens.
 func deaf(t *testing.T) string {
 	t.Helper()
 	at, err := rig.FreePort()

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// running is a real `kubizone up`, and who asks it.
+// running is a real `kubizone up`, and a client of it.
 type running struct {
 	*process
 	t      *testing.T
@@ -87,7 +87,7 @@ func (r *running) primary() (apart *process, dns, metrics string) {
 	return apart, ports[0], "http://" + ports[1] + "/metrics"
 }
 
-// zone makes a zone that everybody may write into, with one name server and the address of www.
+// zone makes a zone that every namespace may write into, with one name server and the address of www.
 func (r *running) zone(object, fqdn string) {
 	r.t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.ZoneSpec{

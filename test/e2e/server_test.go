@@ -255,7 +255,7 @@ func anonymous(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // who has no kubeconfig has no CA either
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a client without a kubeconfig has no CA either
 	}}
 	response, err := client.Get("https://" + ts.Getenv("API") + args[0])
 	ts.Check(err)

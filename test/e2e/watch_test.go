@@ -50,7 +50,7 @@ func TestChanges_areWatched(t *testing.T) {
 		}
 	}
 
-	// Whoever may not get zones/changes is told so before any stream begins.
+	// A user that may not get zones/changes is told so before any stream begins.
 	stranger := rest.CopyConfig(r.config)
 	stranger.Impersonate.UserName = "jane"
 	jane, err := versioned.NewForConfig(stranger)

@@ -146,3 +146,49 @@ func TestWordsOf(t *testing.T) {
 		}
 	}
 }
+
+// nameless are words for a person or program without a name. A comment or a page has the noun: the user, the tenant,
+// the server, the client. "who" after a noun is a relative clause and stays.
+var nameless = regexp.MustCompile(`(?i)\b(?:whom?ever|(?:no|some|every|any)body|(?:some|every|any)one)\b` +
+	`|(?:^|[.:;(] ?|\b(?:and|as|at|but|by|for|from|if|in|is|know|knows|of|on|one|ones|or|say|says|tell|tells|than|that|those|to|when|where|with) )whom?\b`)
+
+// TestWords_nameTheNoun: comments of Go, comments of stories, and pages have none of these words.
+func TestWords_nameTheNoun(t *testing.T) {
+	judge := func(at, text string) {
+		if found := nameless.FindString(text); found != "" {
+			t.Errorf("%s: %q has no noun: name the user, the server, the client or the rule", at, strings.TrimSpace(found))
+		}
+	}
+	seen := 0
+	for _, p := range files(t) {
+		switch path.Ext(p) {
+		case ".go":
+			if generated.MatchString(read(t, p)) {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, filepath.Join(root, p), nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, group := range file.Comments {
+				judge(set.Position(group.Pos()).String(), strings.Join(strings.Fields(group.Text()), " "))
+				seen++
+			}
+		case ".md":
+			for n, paragraph := range strings.Split(read(t, p), "\n\n") {
+				judge(fmt.Sprintf("%s, paragraph %d", p, n+1), strings.Join(strings.Fields(paragraph), " "))
+			}
+		case ".txtar":
+			story, _, _ := strings.Cut(read(t, p), "\n-- ")
+			for line := range strings.Lines(story) {
+				if comment, is := strings.CutPrefix(line, "# "); is {
+					judge(p, comment)
+				}
+			}
+		}
+	}
+	if seen < 5000 {
+		t.Errorf("only %d comments found", seen)
+	}
+}

@@ -42,7 +42,7 @@ type output struct {
 	entries string // read: "name=address" of the owner's records, sorted
 }
 
-// linear is what a zone is to somebody who calls it once after another.
+// linear is what a zone is to a client that makes one call after another.
 type linear struct {
 	records string // as output.entries
 	open    bool

@@ -63,7 +63,7 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 			}
 		}
 	}
-	// later is a resumption that no server may refuse, from where one would be who has listed since it started: what
+	// later is a resumption that no server may refuse, from the version of a list made since the server started: what
 	// comes after that is what the other servers show.
 	later := func(what string) {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 	resume("compacted and restarted", from, true)
 	resume("compacted and restarted", middle+(to-middle)/2, true)
 	later("compacted and restarted")
-	// Who lists, as one does who is told 410, goes on from there.
+	// A client that lists, as after a 410, goes on from there.
 	before := w.revision(t)
 	w.mark(t)
 	to = w.revision(t)

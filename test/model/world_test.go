@@ -49,7 +49,7 @@ var (
 // home is where everything of this test binary lies; TestMain removes it.
 var home string
 
-// world is a control plane that knows who is who, an etcd, and two servers on it.
+// world is a control plane that knows the users, an etcd, and two servers on it.
 type world struct {
 	kube    *kuberig.Kube
 	dir     string

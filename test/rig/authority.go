@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Authority signs certificates. A cluster has two: one for who it is and who its users are, one for the front proxy.
+// Authority signs certificates. A cluster has two: one for its server and its users, one for the front proxy.
 type Authority struct {
 	PEM []byte // its certificate
 
@@ -29,7 +29,7 @@ type Authority struct {
 // Pair is a certificate and its key, both PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes a certificate authority that is known to nobody yet.
+// NewAuthority makes a certificate authority that no server trusts yet.
 func NewAuthority(name string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -54,7 +54,7 @@ func StartBalancer() (*Balancer, error) {
 	return b, nil
 }
 
-// Set names the backends. Who is new is used from its first passed probe on.
+// Set names the backends. A new one is used from its first passed probe on.
 func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,7 +39,7 @@ type SecondaryZone struct {
 type PrimaryZone struct {
 	Zone      string // absolute
 	Text      string // the master file
-	UpdateKey string // may update and transfer; empty: no updates, anybody on loopback transfers
+	UpdateKey string // may update and transfer; empty: no updates, every client on loopback transfers
 }
 
 // Control is a control channel for another program than the rig's own rndc.

@@ -20,13 +20,13 @@ const installKnot = "apt-get install knot"
 // KnotConfig describes one knotd that serves master files and transfers zones.
 type KnotConfig struct {
 	Addr netip.AddrPort // where it listens; zero: a free loopback port
-	// Key signs transfers, and nobody without it gets one; nil lets anybody on loopback transfer.
+	// Key signs transfers, and a client without it gets none; nil lets every client on loopback transfer.
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is Key's name or empty
 	// Secondaries are not waited for.
 	Secondaries []SecondaryZone // Key is Key's name or empty
 	Catalogs    []SecondaryZone // as Secondaries; their members are transferred too (RFC 9432)
-	// Notify has who is told of new serials of a zone in Zones; nil: nobody.
+	// Notify has the servers that are told of new serials of a zone in Zones; nil: none.
 	Notify map[string]netip.AddrPort
 	// Template has further lines of the default template, like "zonefile-sync: -1".
 	Template []string

@@ -15,7 +15,7 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig describes one nsd that transfers zones or serves master files. Whoever is on loopback may transfer them.
+// NSDConfig describes one nsd that transfers zones or serves master files. Every client on loopback may transfer them.
 type NSDConfig struct {
 	Addr        netip.AddrPort // where it listens; zero: a free loopback port
 	Keys        []TSIGKey

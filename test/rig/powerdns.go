@@ -108,7 +108,7 @@ loglevel=6
 	// What pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
 	var script strings.Builder
 	// A difference is read and written in one transaction, which fails where another has written meanwhile: one thread
-	// retrieves zones, and readers lock nobody out.
+	// retrieves zones, and readers lock no other out.
 	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
 	add := func(zones []SecondaryZone, kind string) {
 		for _, z := range zones {

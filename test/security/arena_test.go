@@ -32,7 +32,7 @@ import (
 // waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// Who is there, by namespace. The words of the victim stand in no domain name, so a text that has one has it from
+// The tenants, by namespace. The words of the victim stand in no domain name, so a text that has one has it from
 // what is the victim's alone.
 const (
 	victim   = "quietvictim"
@@ -197,7 +197,7 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 			return err
 		}
 	}
-	// Contests are for those who may: the names that both may establish are theirs alone.
+	// Contests are for tenants with the right: the names that both may establish are theirs alone.
 	rights := []rbacv1.PolicyRule{{
 		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: contested(),
 	}}

@@ -104,7 +104,7 @@ func directives(t *testing.T, a *arena) {
 	}
 }
 
-// 28: what a tenant wrote does not speak to the terminal of who looks at it.
+// 28: what a tenant wrote does not control the terminal of its reader.
 func escapes(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -217,7 +217,8 @@ func bigObjects(t *testing.T, a *arena) {
 	if err := them.puts(ctx, "patched", "patched.team.shared.example.", "A", "192.0.2.57"); err != nil {
 		t.Fatal(err)
 	}
-	// What nobody can take out of a zone again would stay in it (S2.5): a cascade writes it once more, with the zone.
+	// What no client can take out of a zone again would stay in it (S2.5): a cascade writes it once more, with the
+	// zone.
 	filled := record(mallory, "filled", "filled.team.shared.example.", "A", "192.0.2.57")
 	filled.Labels = map[string]string{}
 	for i := range 10_000 {
@@ -289,7 +290,7 @@ func busyRecord(t *testing.T, a *arena) {
 	if grown := after.Status.Serial - before.Status.Serial; grown != changes {
 		t.Errorf("%d changes are %d serials", changes, grown)
 	}
-	// Who follows reads one difference, however often the value went to and fro.
+	// A follower reads one difference, however often the value went to and fro.
 	body, err := a.tenants[platform].RESTClient().Get().Namespace(platform).Resource("zones").Name("shared").SubResource("changes").
 		Param("since", fmt.Sprint(before.Status.Serial)).Param("format", "text").DoRaw(ctx)
 	if err != nil || !strings.Contains(string(body), fmt.Sprintf("10.0.0.%d", changes-1)) {
@@ -297,7 +298,7 @@ func busyRecord(t *testing.T, a *arena) {
 	}
 }
 
-// unread is how many watches nobody reads, held how many octets the server may hold for all of them (what is written
+// unread is how many watches are not read, held how many octets the server may hold for all of them (what is written
 // for them is thirty times as much), and bearable how long another may wait: a loaded machine is slow, an unread
 // watch lasts half an hour.
 const (
@@ -306,9 +307,9 @@ const (
 	bearable = 15 * time.Second
 )
 
-// 59: a watch that nobody reads is ended as soon as a few events wait for it, the server holds little for all of
-// them, and others are served meanwhile. They are at the server itself: what is not read behind the aggregator,
-// kube-apiserver takes in.
+// 59: a watch that its client does not read is ended as soon as a few events wait for it, the server holds little for
+// all of them, and others are served meanwhile. They are at the server itself: what is not read behind the
+// aggregator, kube-apiserver takes in.
 func unreadWatches(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them, calm, server := a.tenants[mallory], a.tenants[victim], a.admin.at(t, a.server)
@@ -371,7 +372,7 @@ func unreadWatches(t *testing.T, a *arena) {
 			}
 		})
 	}
-	// Somebody else writes and sees what was written.
+	// Another tenant writes and sees what was written.
 	var slowest time.Duration
 	most, ended := 0, 0
 	for n := 1; ended < unread || events.Load() < writers*writes; n++ {
@@ -405,7 +406,7 @@ func unreadWatches(t *testing.T, a *arena) {
 	if most > held {
 		t.Errorf("the server holds %d octets for watches that nobody reads", most)
 	}
-	// Who reads at last gets the beginning and the end.
+	// A client that reads at last gets the beginning and the end.
 	var reading sync.WaitGroup
 	for _, body := range bodies {
 		reading.Go(func() {

@@ -15,5 +15,5 @@
 //
 // It does not know the server's packages: it builds cmd/kubizone and speaks to it as tenants do.
 //
-// Read attacks_test.go for the table, then arena_test.go for who is there.
+// Read attacks_test.go for the table, then arena_test.go for the tenants.
 package security

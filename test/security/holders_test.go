@@ -30,7 +30,7 @@ func (a *arena) held(ctx context.Context, t *testing.T, domain string, more ...v
 	})
 }
 
-// puts lets somebody write a record that is allowed.
+// puts has a tenant write a record that is allowed.
 func (a *arena) puts(ctx context.Context, t *testing.T, who, name, domain, kind string, values ...string) {
 	t.Helper()
 	if _, err := a.tenants[who].records().Create(ctx, record(who, name, domain, kind, values...), metav1.CreateOptions{}); err != nil {
@@ -88,7 +88,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 	a.tries(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66", "_acme-challenge.ns1.team.cut.example. TXT token")
 }
 
-// 65: S4.6. Several may feed it, so nobody becomes its holder by a wider rule.
+// 65: S4.6. Several may feed it, so no namespace becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
@@ -142,7 +142,7 @@ func namedHosts(t *testing.T, a *arena) {
 	a.puts(ctx, t, victim, "quietvictim-apex-new", "new.sharedapex.example.", "A", "192.0.2.1")
 }
 
-// 68: S4.5. Half the mail each, and nobody knows.
+// 68: S4.5. Half the mail each, unnoticed.
 func silentJoining(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "joined.example.")

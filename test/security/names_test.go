@@ -61,7 +61,7 @@ func parentOfAnother(t *testing.T, a *arena) {
 	}
 }
 
-// 74: S3.2. A right that comes with `verbs: ["*"]` on zones is one that nobody meant to give.
+// 74: S3.2. A right that comes with `verbs: ["*"]` on zones is not meant as the right to establish.
 func establishByEveryVerb(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	client := must(kubernetes.NewForConfig(a.tenants[mallory].config))(t)
@@ -130,7 +130,7 @@ func childWithoutDelegation(t *testing.T, a *arena) {
 	}
 }
 
-// 4: S3.1, S6.5. Two tenants at two servers: of each pair of claims one has it, whoever had it before.
+// 4: S3.1, S6.5. Two tenants at two servers: of each pair of claims one has it, whichever had it before.
 func twoClaims(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	second := a.beside(ctx, t)
@@ -155,8 +155,8 @@ func twoClaims(t *testing.T, a *arena) {
 	}
 }
 
-// contest has a name claimed by both at once, time and again: who got it deletes it. The last zone stays, and is
-// written by both servers. Who stands at one server in claimants stands at the other in others.
+// contest has a name claimed by both at once, time and again: the tenant that got it deletes it. The last zone stays,
+// and is written by both servers. A tenant at one server in claimants is at the other in others.
 func contest(ctx context.Context, t *testing.T, name string, claimants, others [2]*tenant) {
 	domain, last := name+".example.", int64(0)
 	for round := range rounds {
@@ -232,7 +232,7 @@ func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner,
 }
 
 // 5: S3.2, S6.5, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free,
-// free is for who may establish, and the next zone goes on after the serials of the last.
+// free for tenants that may establish, and the next zone goes on after the serials of the last.
 func claimAfterDeletion(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	owner, next := a.tenants[victim], a.tenants[platform]
@@ -607,7 +607,7 @@ func forgedStatus(t *testing.T, a *arena) {
 	}
 }
 
-// refusedOwn is refused for who may read its own names in the answer.
+// refusedOwn is refused for a tenant that may read its own names in the answer.
 func refusedOwn(t *testing.T, what string, err error, codes ...int32) {
 	t.Helper()
 	if status, ok := err.(apierrors.APIStatus); !ok || !slices.Contains(codes, status.Status().Code) {

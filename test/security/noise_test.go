@@ -90,7 +90,8 @@ const noiseOf = "KUBIZONE_TEST_NOISE_OF"
 func makeNoise(of string) error {
 	namespace, rest, _ := strings.Cut(of, " ")
 	limit, kubeconfig, _ := strings.Cut(rest, " ")
-	// The tenant's machine is another one: what it needs is not taken from the server and from who is measured.
+	// The tenant's machine is another one: what it needs is not taken from the server and from the tenant that is
+	// measured.
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func percentile(all []time.Duration, percent int) time.Duration {
 	return sorted[len(sorted)*percent/100]
 }
 
-// Attack 57 beside somebody: a tenant who writes, lists, exports, is refused, asks what would be and sends big
+// Attack 57 beside another tenant: one that writes, lists, exports, is refused, asks what would be and sends big
 // objects, all as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less
 // than doubled, where -noise-rate leaves the machine something to serve it with.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {

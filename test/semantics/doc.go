@@ -16,7 +16,7 @@
 //     of a helper, nor the expected output of a scenario.
 //  3. `make test` fails on the same errors.
 //
-// It does not know whether a test proves what it names: that is for who reads it.
+// It does not know whether a test proves what it names: that is for its reader.
 //
 // Read table.go: what counts as naming.
 package main

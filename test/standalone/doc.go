@@ -9,8 +9,8 @@
 //     error.
 //  2. Ports are free ones of loopback, and everything is kept in a directory of the test's.
 //
-// It does not know what is tested. Who wants real processes, to kill one or to read its metrics, takes test/e2e or
-// test/rig.
+// It does not know what is tested. A test that needs real processes, to kill one or to read its metrics, is in
+// test/e2e or test/rig.
 //
 // Read standalone.go.
 package standalone

@@ -62,7 +62,7 @@ type pods struct {
 	client *clientv3.Client
 	root   string
 	queue  sync.Map    // namespace → *sync.Mutex: writers of one companion queue, as those of a zone do
-	leased atomic.Bool // a pod was written with a lease, and will go without anybody's doing
+	leased atomic.Bool // a pod was written with a lease, and will expire
 	last   bool        // the companion is an object of the pod's resource, and the pod follows it in the transaction
 }
 

@@ -60,7 +60,7 @@ func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
 // Key is an object's key as storage takes it.
 func Key(resource, ns, name string) string { return "/kubi.zone/" + resource + "/" + ns + "/" + name }
 
-// CreateZone writes a zone as one who may establish.
+// CreateZone writes a zone as a user that may establish.
 func (s *Server) CreateZone(z *v1alpha1.Zone) (*v1alpha1.Zone, error) {
 	out := &v1alpha1.Zone{}
 	err := s.Zones.Create(s.Ledger.WithEstablish(s.Ctx, true), Key("zones", z.Namespace, z.Name), z, out, 0)
@@ -116,7 +116,7 @@ func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(
 	return out, err
 }
 
-// UpdateZone changes the spec as one who may establish.
+// UpdateZone changes the spec as a user that may establish.
 func (s *Server) UpdateZone(ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
 	return s.WriteZone(s.Ctx, ns, name, func(z *v1alpha1.Zone) { change(z); z.Generation++ })
 }

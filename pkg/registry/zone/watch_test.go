@@ -103,8 +103,8 @@ func TestChanges_watchGoesOn(t *testing.T) {
 	}
 }
 
-// A watch that the steps kept no longer reach back to is told so in the stream, and ends; who begins too late is
-// answered with 410 at once.
+// A watch that the steps kept no longer reach back to is told so in the stream, and ends; a watch that begins too
+// late is answered with 410 at once.
 func TestChanges_watchEndsWith410(t *testing.T) {
 	views := history()
 	d := openDoor(t, views, func(c *Config) { c.Sources = recordsAt{} })

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Whom a request is of, and the way it goes.
+// The user of a request, and the way it goes.
 const (
 	masters    = "system:masters"
 	tenant     = "tenant"

@@ -8,7 +8,7 @@
 // It promises:
 //
 //	(1) Every way to an object is an arm: straight to the server or through the aggregator, as system:masters or as
-//	    a tenant whom RBAC gives two namespaces. Arms alternate within every round of one run on one machine, and a
+//	    a tenant with rights in two namespaces. Arms alternate within every round of one run on one machine, and a
 //	    ratio is of two arms in the same round.
 //	(2) All arms send objects of one size by one client that decodes nothing, and every server has an etcd of its own
 //	    that is set up like the others.

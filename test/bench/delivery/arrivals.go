@@ -65,7 +65,7 @@ func (a *arrivals) all(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		a.mu.Lock() // who looks at ctx below waits already, or looks after this
+		a.mu.Lock() // a caller that looks at ctx below waits already, or looks after this
 		defer a.mu.Unlock()
 		a.came.Broadcast()
 	})()
@@ -104,7 +104,7 @@ func (s sample) quantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.took...), q)
 }
 
-// breath is what a lone change comes after: as long as whoever notifies or transfers may rest between two.
+// breath is what a lone change comes after: as long as a program that notifies or transfers may rest between two.
 const breath = 300 * time.Millisecond
 
 // lone makes changes one after the other, each a while after the one before was seen.

@@ -68,7 +68,7 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 	sink := newSink()
 	defer sink.Close()
 
-	// Everybody must know everybody's port before the first starts.
+	// Every program must know the port of every other before the first starts.
 	var ports [3]netip.AddrPort
 	for i := range ports {
 		if ports[i], err = rig.FreePort(); err != nil {

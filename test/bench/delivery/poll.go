@@ -39,7 +39,7 @@ func poll(ctx context.Context, server netip.AddrPort, zone string, came *arrival
 			at := time.Now()
 			answer := new(mdns.Msg)
 			if err != nil || answer.Unpack(packet[:n]) != nil || len(answer.Question) != 1 {
-				continue // nobody listens yet, or it is the end
+				continue // the port is not open yet, or it is the end
 			}
 			host := answer.Question[0].Name[:len(answer.Question[0].Name)-len(zone)-1]
 			mu.Lock()

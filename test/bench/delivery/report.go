@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// targets of the sentences, and of those who want a change to be quick.
+// targets of the sentences, and of users that need quick changes.
 var targets = []figures.Target{
 	{What: "a change to BIND's answer, 100 a second, p99, ms", Name: changeLabel + toBIND + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "a change to Knot's answer, 100 a second, p99, ms", Name: changeLabel + toKnot + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},

@@ -37,8 +37,8 @@ const roleVariable = "KUBIZONE_BENCH_DELIVERY_ROLE"
 type role struct {
 	Zone    string
 	Records int
-	// Messages is a file of a transfer's messages, each with its length: they are read into memory and sent to whoever
-	// asks for anything. Empty: the hidden primary serves the zone.
+	// Messages is a file of a transfer's messages, each with its length: they are read into memory and sent to any
+	// client that asks for anything. Empty: the hidden primary serves the zone.
 	Messages string
 	// Profile is a file for a CPU profile of all it does once it is ready.
 	Profile string

@@ -166,7 +166,7 @@ func (s *stage) race(ctx context.Context, servers []served, records int, into *f
 	return nil
 }
 
-// uses is the CPU time of a server and of who reads from it, this process.
+// uses is the CPU time of a server and of its client, this process.
 type uses struct{ server, reader time.Duration }
 
 func spent(server int) (u uses, err error) {

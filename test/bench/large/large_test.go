@@ -52,7 +52,7 @@ func many() int {
 }
 
 // TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Times mean nothing here, counts do: a
-// write makes as many allocations as in a zone of a thousand, and a reader who is halfway through the zone holds none
+// write makes as many allocations as in a zone of a thousand, and a reader that is halfway through the zone holds none
 // of it.
 func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
@@ -108,7 +108,7 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	t.Run("start", func(t *testing.T) { startReadsOnce(t, p.Fixtures) })
 }
 
-// startReadsOnce: who starts reads each object once, in pages, and has the zone that its hash proves (I2).
+// startReadsOnce: a server that starts reads each object once, in pages, and has the zone that its hash proves (I2).
 func startReadsOnce(t *testing.T, fixtures string) {
 	kept, err := fixture{records: many()}.keep(t.Context(), fixtures)
 	if err != nil {

@@ -28,7 +28,7 @@ type plan struct {
 	Rounds, Writes, Burst int
 	// Rest is how long a process is left alone before its memory is looked at.
 	Rest time.Duration
-	// SlowReaders are watches that nobody reads.
+	// SlowReaders are watches whose clients read nothing.
 	SlowReaders int
 	// Mass is how many records a rename and a withdrawn delegation concern; 0: neither is done.
 	Mass int

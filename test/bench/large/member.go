@@ -20,8 +20,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd for filling: in this process, without connections, and without syncing, for who loses power
-// begins anew.
+// member is an etcd for filling: in this process, without connections, and without syncing: after a loss of power it
+// is filled anew.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client

@@ -25,7 +25,7 @@ var reads = []struct {
 }{{"entries", entries}, {"axfr", axfr}}
 
 // read takes the zone by each way for the time, and then to stop halfway and look at what the server holds for a
-// reader who has come so far.
+// reader that has come so far.
 func (p *plan) read(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }

@@ -151,9 +151,9 @@ func (s *server) revision(ctx context.Context) (string, error) {
 // cutCounter of the server's metrics counts those whose watch was ended because they did not keep up.
 const cutCounter = `apiserver_terminated_watchers_total{group="kubi.zone",resource="records"}`
 
-// slow opens watches that nobody reads and writes until the server has cut all of them. Then they are read: what
-// comes is a beginning of what happened, without a gap, and who goes on from there gets the rest, or 410 if it is too
-// long ago.
+// slow opens watches, reads none of them, and writes until the server has cut all of them. Then they are read: what
+// comes is a beginning of what happened, without a gap, and a watch that goes on from there gets the rest, or 410 if
+// it is too long ago.
 func (p *plan) slow(ctx context.Context, r *figures.Results, n int, s *server) error {
 	if p.SlowReaders == 0 || n != p.Sizes[0] { // what they do does not depend on the size of the zone
 		return nil

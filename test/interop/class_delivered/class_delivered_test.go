@@ -148,7 +148,7 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	}
 }
 
-// Attacks 29 and 30: a peer of one class gets nothing of another, and nobody gets anything without a key.
+// Attacks 29 and 30: a peer of one class gets nothing of another, and no peer gets anything without a key.
 func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	s := start(t)
 	s.class(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keep(t, "red", red), CatalogZone: redCatalog})
@@ -250,7 +250,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 			t.Errorf("%v\n%s", err, got)
 		}
 	}
-	// Somebody looks all the time: no catalog that is ever seen lacks a zone that did not go.
+	// A client looks all the time: no catalog that is ever seen lacks a zone that did not go.
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -361,8 +361,8 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	}
 }
 
-// S6.6: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where somebody
-// accepts it; and what the zone contains stays as it is.
+// S6.6: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where an
+// administrator accepts it; and what the zone contains stays as it is.
 func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)
 	s := start(t)

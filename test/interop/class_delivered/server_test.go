@@ -55,7 +55,7 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// server is a `kubizone up` of which nobody may transfer anything but by a class.
+// server is a `kubizone up` that hands zones to the peers of classes alone.
 type server struct {
 	versioned.Interface
 	dir, kubeconfig string
@@ -267,7 +267,7 @@ func answer(at netip.AddrPort, fqdn string) (text string, there bool, err error)
 	return text, answer.Authoritative, nil
 }
 
-// axfr is a zone as a primary hands it to who has a key, in lines; an error for who gets nothing.
+// axfr is a zone, in lines, as a primary hands it to a client with that key; an error where it hands out nothing.
 func axfr(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (string, error) {
 	t.Helper()
 	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}

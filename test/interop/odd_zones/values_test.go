@@ -18,8 +18,8 @@ import (
 // within is the zone that a value is judged in before the server judges it in its own.
 var within = name.MustParse("v0.values.example.")
 
-// types are all that may be a Record by a validation of their own, and some by number: the ends of what is assigned to
-// nobody, with numbers that have two digits, five, and the most.
+// types are all that may be a Record by a validation of their own, and some by number: the ends of the unassigned
+// numbers, with those that have two digits, five, and the most.
 func types() (all []rdata.Type) {
 	for n := 1; n < 65535; n++ {
 		t := rdata.Type(n)
@@ -147,7 +147,7 @@ func octets(n int) string { return strings.Repeat("5A", n) }
 // value is what some Record may have.
 type value struct {
 	rtype rdata.Type
-	text  string // as somebody might write it
+	text  string // as a user might write it
 	rdata string // as it is in a zone
 }
 

@@ -53,7 +53,7 @@ func TestSameRefusalForZonesHereAndNot(t *testing.T) {
 	}
 }
 
-// nsupdate changes nothing, whoever runs it (RFC 2136 is not served).
+// nsupdate changes nothing, from any address (RFC 2136 is not served).
 func TestUpdateIsNotImplemented(t *testing.T) {
 	ctx := subject.Within(t, 20*time.Second)
 	serving := subject.Start(t, primary.Config{}, subject.Zone(t, zone))

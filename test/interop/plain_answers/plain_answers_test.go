@@ -120,7 +120,7 @@ var types = []uint16{
 	mdns.TypeTXT, mdns.TypeTXT, mdns.TypeSRV, mdns.TypeDS, mdns.TypeHTTPS, mdns.TypeANY, 65280,
 }
 
-// question makes a name out of the labels of the zones, now and then with one that nobody can own.
+// question makes a name out of the labels of the zones, now and then with one that cannot be an owner name.
 func question(rnd *rand.Rand) *mdns.Msg {
 	labels := []string{"a", "b", "c", "d", "a", "b", "c", "d", "*", "x", "ns1", "child", "www", "back", "w", "mail", "big", "long", "A", "_tcp", "_sip", `odd\.label`, `\000\255`}
 	n := rnd.IntN(6)

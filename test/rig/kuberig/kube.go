@@ -190,7 +190,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// It makes itself a serving certificate that nobody can know.
+	// It makes itself a serving certificate that no client can know.
 	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)

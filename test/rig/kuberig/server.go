@@ -101,7 +101,7 @@ func (s *Server) anonymous() *rest.Config {
 	return &rest.Config{Host: s.URL(), TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.ClusterCA.PEM}}
 }
 
-// Direct is the configuration of a client that goes straight to the server as whom the kubeconfig names.
+// Direct is the configuration of a client that goes straight to the server as the user of the kubeconfig.
 func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	config, err := ClientConfig(kubeconfig)
 	if err == nil {
