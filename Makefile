@@ -29,9 +29,9 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/kubizone and bin/webhook-server from vendor/, without symbols and DWARF as the image has it: stack traces and profiles need neither
+build: ## build bin/kubizone, bin/bind-agent and bin/webhook-server from vendor/, without symbols and DWARF as the image has it: stack traces and profiles need neither
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
-	$(COMPILE) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./webhook-server
+	$(COMPILE) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/bind-agent ./webhook-server
 
 .PHONY: run
 run: build ## start everything in one process with the examples and the root zone; Ctrl-C stops it

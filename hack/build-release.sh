@@ -37,7 +37,7 @@ if [[ ! -d $dist/programs ]]; then
   for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
     echo "building $version for $platform" >&2
     GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
-      -o "$dist/programs/${platform/\//-}/" ./cmd/kubizone ./webhook-server
+      -o "$dist/programs/${platform/\//-}/" ./cmd/kubizone ./cmd/bind-agent ./webhook-server
   done
 fi
 
@@ -74,7 +74,7 @@ for programs in "$dist"/programs/*; do
   platform=${programs##*/}
   name=kubizone-$version-$platform
   go run ./hack/sbom "$source/releases/download/$version/$name.spdx.json" "$version" "$programs"/* >"$dist/$name.spdx.json"
-  archive "$work/archive.tar" -C "$programs" kubizone webhook-server -C "$work" LICENSE licenses
+  archive "$work/archive.tar" -C "$programs" kubizone bind-agent webhook-server -C "$work" LICENSE licenses
   gzip --no-name <"$work/archive.tar" >"$dist/$name.tar.gz"
 
   [[ $platform == linux-* ]] || continue

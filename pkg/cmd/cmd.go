@@ -33,6 +33,7 @@ import (
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/applier"
 	"kubi.zone/kubizone/pkg/cmd/backup"
+	"kubi.zone/kubizone/pkg/cmd/bindagent"
 	"kubi.zone/kubizone/pkg/cmd/changes"
 	"kubi.zone/kubizone/pkg/cmd/controller"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
@@ -87,6 +88,7 @@ changes a record, and secondaries are told within a second.`,
 		peercert.NewCommand(),
 		controller.NewCommand(),
 		doctor.NewCommand(),
+		bindagent.NewCommand(),
 		versionCommand(),
 	}...)
 	explainUsageErrors(root)

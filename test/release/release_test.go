@@ -54,8 +54,10 @@ func makeRelease(t *testing.T) string {
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if err := os.Link(first, filepath.Join(programs, "webhook-server")); err != nil {
-			t.Fatal(err)
+		for _, other := range []string{"bind-agent", "webhook-server"} {
+			if err := os.Link(first, filepath.Join(programs, other)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	runBuilder(t, dist)
@@ -154,7 +156,7 @@ func judgeArchives(t *testing.T, dist string) {
 		names := slices.Collect(maps.Keys(files))
 		goos, architecture, _ := strings.Cut(platform.Name(), "-")
 		bill := readBill(t, dist, name+".spdx.json")
-		for _, program := range []string{"kubizone", "webhook-server"} {
+		for _, program := range []string{"kubizone", "bind-agent", "webhook-server"} {
 			want := readFile(t, dist, "programs", platform.Name(), program)
 			if file := files[program]; !bytes.Equal(file.content, want) || file.header.Mode != 0o755 {
 				t.Errorf("%s: %s is another, or cannot be executed", name, program)

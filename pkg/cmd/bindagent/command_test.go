@@ -1,0 +1,179 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindagent
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// writeCertificate writes a certificate that is its own authority, and its key, into dir.
+func writeCertificate(t *testing.T, dir, common string, serial int64) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: common}, DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: encoded}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCommand_serves: the command serves https before a real named, takes a token and a client certificate, takes a new
+// certificate and a new key without a restart, and ends with its context (B2, B3, B4).
+func TestCommand_serves(t *testing.T) {
+	control, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+	named, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: key}}, Options: "allow-new-zones yes;\n"})
+	rig.SkipMissing(t, err)
+	defer named.Close()
+	ours, client := t.TempDir(), t.TempDir()
+	writeCertificate(t, ours, "agent", 1)
+	writeCertificate(t, client, "fleet.example", 1)
+	keyFile, tokenFile := filepath.Join(ours, "rndc.key"), filepath.Join(ours, "tokens")
+	for path, text := range map[string]string{keyFile: key.Statement(), tokenFile: "a-token-of-the-file\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := NewCommand()
+	command.SetArgs([]string{
+		"--listen", "127.0.0.1:0", "--tls-cert-file", ours + "/tls.crt", "--tls-private-key-file", ours + "/tls.key", "--client-ca-file", client + "/tls.crt", "--client-name", "fleet.example",
+		"--token-file", tokenFile, "--rndc-server", control.String(), "--rndc-key-file", keyFile, "--dns-server", named.Addr.String(), "--zone-dir", named.Dir(),
+	})
+	out, in := io.Pipe()
+	command.SetOut(in)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- command.ExecuteContext(ctx) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "ready: https://127.0.0.1:") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	base := "https://localhost:" + strings.Fields(line[strings.LastIndex(line[:strings.Index(line, " before")], ":")+1:])[0] + "/api/v1"
+
+	certificate, err := tls.LoadX509KeyPair(client+"/tls.crt", client+"/tls.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(path, token string, certificates ...tls.Certificate) (int, int64) {
+		t.Helper()
+		authorities, err := readAuthorities(ours + "/tls.crt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, Certificates: certificates}}
+		defer transport.CloseIdleConnections()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := (&http.Client{Transport: transport}).Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		return response.StatusCode, response.TLS.PeerCertificates[0].SerialNumber.Int64()
+	}
+	for _, tc := range []struct {
+		path, token string
+		with        []tls.Certificate
+		want        int
+	}{
+		{"/ready", "", nil, 200},
+		{"/server/status", "", nil, 401},
+		{"/server/status", "another-token-of-a-file", nil, 401},
+		{"/server/status", "a-token-of-the-file", nil, 200},
+		{"/server/status", "", []tls.Certificate{certificate}, 200},
+	} {
+		if got, _ := ask(tc.path, tc.token, tc.with...); got != tc.want {
+			t.Errorf("%+v: %d", tc, got)
+		}
+	}
+	writeCertificate(t, ours, "agent", 2)
+	if got, serial := ask("/server/status", "a-token-of-the-file"); got != 200 || serial != 2 {
+		t.Errorf("with a new certificate: %d, of serial %d", got, serial)
+	}
+	key.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
+	if err := os.WriteFile(keyFile, []byte(key.Statement()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := ask("/server/status", "a-token-of-the-file"); got != 503 {
+		t.Errorf("with a key that named has not: %d", got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOptions_areJudgedTogether: each fault names its flag, and all are told at once (B1, B5).
+func TestOptions_areJudgedTogether(t *testing.T) {
+	short := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(short, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := NewCommand()
+	command.SilenceErrors, command.SilenceUsage = true, true
+	command.SetArgs([]string{
+		"--listen", ":8080", "--tls-cert-file", "", "--tls-private-key-file", "x", "--client-ca-file", "x", "--rndc-server", "localhost:953", "--dns-server", "127.0.0.1",
+		"--zone-dir", "relative", "--token-file", short, "--service-account", "controller", "--token-audience", "", "--kube-server", "http://kube", "--kube-token-file", "/nowhere", "--kube-ca-file", "/nowhere", "--requests-burst", "0",
+	})
+	err := command.ExecuteContext(t.Context())
+	if err == nil {
+		t.Fatal("it started")
+	}
+	for _, want := range []string{
+		`--listen: ":8080" is not a loopback address`, "--tls-cert-file and --tls-private-key-file:", "--client-ca-file and --client-name:", `--rndc-server: "localhost:953"`, "--dns-server:",
+		"--zone-dir:", "--requests-per-second and --requests-burst:", "--rndc-key-file:", "--token-file:", `--service-account "controller"`, "--token-audience:", "--kube-server", "--kube-token-file:", "--kube-ca-file:",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q in:\n%v", want, err)
+		}
+	}
+	command = NewCommand()
+	command.SetArgs([]string{"--zone-dir", t.TempDir()})
+	command.SilenceErrors, command.SilenceUsage = true, true
+	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "without a way to authenticate") {
+		t.Errorf("%v", err)
+	}
+}

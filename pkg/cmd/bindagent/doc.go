@@ -1,0 +1,20 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bindagent is kubizone bind-agent: an HTTP server beside one named, by which zones are added to it, changed
+// and removed (docs/bind-agent.md). The program bind-agent is this command alone.
+//
+// It promises:
+//
+//	B1. Options are judged together before anything starts, and each fault names its flag.
+//	B2. A line that begins with "ready" says where it listens; before that nothing is answered.
+//	B3. Keys, tokens and certificates are read when they are needed: new ones take effect without a restart. A
+//	    certificate that cannot be read leaves the last one in force.
+//	B4. When its context ends it takes no new request, ends those under way, and returns.
+//	B5. Without a certificate of its own it listens on loopback alone, unless --plain-http is given: tokens could be
+//	    read on the way.
+//
+// The package knows nothing of zones: what a request means pkg/bindagent says.
+//
+// Read options.go.
+package bindagent

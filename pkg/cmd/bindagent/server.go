@@ -1,0 +1,96 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindagent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// A request has to be here in readTime, its headers in headerTime, and the answer gone in answerTime.
+	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
+	// endTime is how long requests under way are waited for at the end.
+	endTime = 20 * time.Second
+)
+
+// server is what the options mean.
+type server struct {
+	listen   string
+	identity *identity // nil: http
+	handler  http.Handler
+	before   string // which named it controls, for the ready line
+	logger   *slog.Logger
+}
+
+// run serves until ctx ends (B4).
+func (s *server) run(ctx context.Context, out io.Writer) error {
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w; name an address of this machine and a free port", err)
+	}
+	web := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
+		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // handshakes that fail, and panics
+	}
+	ended := make(chan error, 1)
+	scheme := "http"
+	if s.identity != nil {
+		scheme = "https"
+		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.identity.loadFiles() }}
+		go func() { ended <- web.ServeTLS(listener, "", "") }()
+	} else {
+		go func() { ended <- web.Serve(listener) }()
+	}
+	// A closed terminal must not stop a server.
+	_, _ = fmt.Fprintf(out, "ready: %s://%s before the named with the control channel %s\n", scheme, listener.Addr(), s.before)
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	if err := web.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off after %s: %w", endTime, err), web.Close())
+	}
+	return nil
+}
+
+// identity is the certificate of the server and the authorities of its clients, as files.
+type identity struct {
+	certFile, keyFile, caFile string
+	logger                    *slog.Logger
+
+	last atomic.Pointer[tls.Config]
+}
+
+// loadFiles reads the files anew. Those that cannot be read leave the last ones in force (B3).
+func (i *identity) loadFiles() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
+	config.Certificates = []tls.Certificate{certificate}
+	if err == nil && i.caFile != "" {
+		// A client without a certificate may have a token.
+		config.ClientAuth = tls.VerifyClientCertIfGiven
+		config.ClientCAs, err = readAuthorities(i.caFile)
+	}
+	if err == nil {
+		i.last.Store(config)
+		return config, nil
+	}
+	if last := i.last.Load(); last != nil {
+		i.logger.Warn("the certificates cannot be read; the last ones stay in force", "err", err)
+		return last, nil
+	}
+	return nil, err
+}
