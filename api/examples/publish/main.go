@@ -31,10 +31,11 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := publish(ctx, *kubeconfig, *namespace, flag.Arg(0), flag.Arg(1), flag.Args()[2:]); err != nil {
+	err := publish(ctx, *kubeconfig, *namespace, flag.Arg(0), flag.Arg(1), flag.Args()[2:])
+	stop()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "publish: %v\n", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
+		os.Exit(1)
 	}
 }
 
