@@ -191,6 +191,35 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 	}
 }
 
+// An issuer that is named signs the certificate, and the chart makes no authority beside it.
+func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
+	for values, want := range map[string]map[string]any{
+		"certManager.issuerRef.name=platform":                                                                                 {"group": "cert-manager.io", "kind": "Issuer", "name": "platform"},
+		"certManager.issuerRef.name=platform,certManager.issuerRef.kind=ClusterIssuer":                                        {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": "platform"},
+		"certManager.issuerRef.name=pca,certManager.issuerRef.kind=PrivateIssuer,certManager.issuerRef.group=pca.example.org": {"group": "pca.example.org", "kind": "PrivateIssuer", "name": "pca"},
+	} {
+		var certificates []string
+		for _, object := range decode(t, template(t, "mode=embedded", components["cert-manager"], values)) {
+			switch object.GetKind() {
+			case "Issuer":
+				t.Errorf("%s: the chart makes the Issuer %s", values, object.GetName())
+			case "Certificate":
+				certificates = append(certificates, object.GetName())
+				if got, _, _ := unstructured.NestedMap(object.Object, "spec", "issuerRef"); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: the issuer is %v, want %v", values, got, want)
+				}
+			case "APIService":
+				if from := object.GetAnnotations()["cert-manager.io/inject-ca-from"]; from != kuberig.InstallNamespace+"/kubizone-apiserver-serving" {
+					t.Errorf("%s: caBundle comes from %q", values, from)
+				}
+			}
+		}
+		if !slices.Equal(certificates, []string{"kubizone-apiserver-serving"}) {
+			t.Errorf("%s: certificates %v, want that of the server alone", values, certificates)
+		}
+	}
+}
+
 func TestChart_installsTheVersionOfTheProgram(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chart, "Chart.yaml"))
 	if err != nil {
