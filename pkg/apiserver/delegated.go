@@ -169,6 +169,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
+	informOfPolicies(config.SharedInformerFactory, policyPause)
 	config.ClientConfig.QPS, config.ClientConfig.Burst = coreQPS, coreBurst
 	client, err := kubernetes.NewForConfig(config.ClientConfig)
 	if err != nil {

@@ -55,7 +55,7 @@ type facts struct {
 
 	version    string
 	versionErr error
-	// absent are resources that the server watches and this kube-apiserver does not have.
+	// absent are resources that the server needs and this kube-apiserver does not have.
 	absent    []string
 	absentErr error
 
@@ -212,7 +212,10 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	return f
 }
 
-// listAbsentResources lists the resources that the server watches and this cluster does not have: its informers would
+// notInEvery are resources that the server does without where kube-apiserver does not have them, before 1.36.
+var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
+
+// listAbsentResources lists the resources that the server needs and this cluster does not have: its informers would
 // wait forever.
 func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 	var names []string
@@ -226,7 +229,7 @@ func listAbsentResources(client kubernetes.Interface) ([]string, error) {
 				continue
 			}
 			for _, resource := range rule.Resources {
-				if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
+				if !slices.Contains(notInEvery, resource) && !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
 					names = append(names, resource+"."+group)
 				}
 			}

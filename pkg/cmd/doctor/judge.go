@@ -92,7 +92,7 @@ func (f *facts) judgeVersion() Finding {
 	case f.absentErr != nil:
 		return notChecked(check, fmt.Sprintf("resources of kube-apiserver %s", f.version), f.absentErr)
 	}
-	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server watches", f.version))
+	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server needs", f.version))
 }
 
 func (f *facts) judgeAPIService() Finding {

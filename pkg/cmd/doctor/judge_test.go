@@ -119,8 +119,8 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 	}{
 		"kube-apiserver away": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.versionErr = errors.New("refused") }, "kube-apiserver", Fail, "refused", "--kubeconfig"},
 		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.absent = []string{"mutatingadmissionpolicies.admissionregistration.k8s.io"}
-		}, "version", Fail, "mutatingadmissionpolicies", "--disable-admission-plugins"},
+			f.absent = []string{"validatingadmissionpolicies.admissionregistration.k8s.io"}
+		}, "version", Fail, "validatingadmissionpolicies", "--disable-admission-plugins"},
 		"no controller ever": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr, f.undecided = nil, notFound, 0 }, "controller", Warn, "no Lease kubizone-system/kubizone-controller", "artifacts/deploy/controller"},
 		"no controller now": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.lease, f.classes, f.undecided = leaseOf("controller-1", now.Add(-3*time.Minute)), 0, 7

@@ -1,0 +1,87 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+)
+
+// policyPause is how long after kube-apiserver did not have a kind of policy its informer asks again.
+const policyPause = time.Minute
+
+// informOfPolicies gives the factory the informers that the plugin MutatingAdmissionPolicy asks the factory for.
+// kube-apiserver serves these kinds as v1 from 1.36 on. Before that the factory's own informers never have everything,
+// and the plugin refuses every write. The informers here see a cluster without policies there, until kube-apiserver is
+// replaced by one that has the kinds.
+func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
+	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
+		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {
+			return client.AdmissionregistrationV1().MutatingAdmissionPolicies()
+		})
+	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicyBinding{}, &admissionv1.MutatingAdmissionPolicyBindingList{},
+		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyBindingList] {
+			return client.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
+		})
+}
+
+// policyClient is the client of a kind.
+type policyClient[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// informWhereServed makes the factory's informer of a kind. After kube-apiserver has served the kind once, an answer
+// that it does not is an error: it comes from another, older kube-apiserver behind the same address, and the policies
+// that are known stay in force.
+func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L, of func(kubernetes.Interface) policyClient[L]) {
+	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		from := of(client)
+		var served atomic.Bool
+		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				list, err := from.List(ctx, o)
+				if apierrors.IsNotFound(err) && !served.Load() {
+					return none.DeepCopyObject(), nil
+				}
+				if err != nil {
+					return nil, err
+				}
+				served.Store(true)
+				return list, nil
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				if !served.Load() && !ptr.Deref(o.SendInitialEvents, false) {
+					return watchNothing(pause), nil // what follows a list of a kind that is not served
+				}
+				events, err := from.Watch(ctx, o)
+				if err == nil {
+					served.Store(true)
+				}
+				return events, err
+			},
+		}, client), kind, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	})
+}
+
+// watchNothing is a watch that has no event, and after the pause asks for a new list.
+func watchNothing(pause time.Duration) watch.Interface {
+	events := make(chan watch.Event, 1)
+	time.AfterFunc(pause, func() {
+		expired := apierrors.NewResourceExpired("kube-apiserver may have been upgraded").ErrStatus
+		events <- watch.Event{Type: watch.Error, Object: &expired}
+	})
+	return watch.NewProxyWatcher(events)
+}
