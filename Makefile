@@ -21,6 +21,8 @@ LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|model|interop\/
 PKG ?= ./... ./api/...
 # TIMEOUT is what one package may take.
 TIMEOUT ?= 20m
+# KUBE is the Kubernetes of test: the newest that is supported, or with KUBE=--oldest the oldest.
+KUBE ?=
 
 .DEFAULT_GOAL := help
 
@@ -41,15 +43,21 @@ run: build ## start everything in one process with the examples and the root zon
 .PHONY: test
 test: peers ## vet and the tests of PKG, those first that take the longest (else one of them runs alone at the end), without the race detector, test-idle, test-broken and soak
 	hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && \
-	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
+	KUBE_BIN=$$(hack/build-kube.sh $(KUBE) kubectl kube-apiserver kube-controller-manager $(if $(KUBE),,sample-apiserver)) && \
+	export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
 	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
 	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages
 
 .PHONY: test-long
-test-long: ## test with the long form of each test that has one: before an issue ends, and before a release
+test-long: ## test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
+	$(if $(filter ./...,$(PKG)),$(MAKE) --no-print-directory test-oldest)
+
+.PHONY: test-oldest
+test-oldest: ## the tests in a cluster and of the installation with the oldest Kubernetes that is supported
+	$(MAKE) --no-print-directory test KUBE=--oldest PKG="./test/cluster ./test/deploy"
 
 .PHONY: test-race
 test-race: peers ## those of PKG that are concurrent, under the race detector

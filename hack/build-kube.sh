@@ -6,21 +6,27 @@
 # cache: kubectl, kube-apiserver and kube-controller-manager, or those named. All of them take some twelve CPU
 # minutes and need the Go module proxy; the cache is keyed by the tool module's go.mod and go.sum, so a version
 # is built once per machine. With --cached it builds nothing and fails when one is missing.
+# The version is the newest that is supported, tools/kube/go.mod; with --oldest it is that of tools/kube-oldest.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/tools/kube"
-
-version=v1.37.1
-dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/kube-$(cat go.mod go.sum | sha256sum | cut -c1-16)
-cached=
-if [[ ${1:-} == --cached ]]; then
-  cached=1
+tools=$(dirname "${BASH_SOURCE[0]}")/tools module=kube cached=
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --cached) cached=1 ;;
+    --oldest) module=kube-oldest ;;
+    *) echo "usage: $0 [--cached] [--oldest] [program...]" >&2; exit 2 ;;
+  esac
   shift
-fi
+done
 names=("$@")
 ((${#names[@]})) || names=(kubectl kube-apiserver kube-controller-manager)
+cd "$tools/$module"
+
+version=$(awk '/k8s.io\/kubernetes v/ { print $NF }' go.mod)
+dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/kube-$(cat go.mod go.sum | sha256sum | cut -c1-16)
+IFS=. read -r major minor _ <<<"${version#v}"
 
 info="-X k8s.io/component-base/version.gitVersion=$version"
-info+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37"
+info+=" -X k8s.io/component-base/version.gitMajor=$major -X k8s.io/component-base/version.gitMinor=$minor"
 # missing are the packages of those that are not there yet.
 missing() {
   for name in "${names[@]}"; do

@@ -27,8 +27,9 @@ import (
 )
 
 // TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
-// commands until, within, admin and serial, the conditions [masters], [tenant] and [long] (in which alone there is
-// helm), and these variables, which are also put in where its files name them:
+// commands until, within, admin and serial, the conditions [masters], [tenant], [long] (in which alone there is helm)
+// and [mutates] (kube-apiserver has MutatingAdmissionPolicies), and these variables, which are also put in where its
+// files name them:
 //
 //	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
 //	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
@@ -60,8 +61,10 @@ func TestStories(t *testing.T) {
 						return condition == who, nil
 					case "long":
 						return rig.Long(), nil
+					case "mutates":
+						return c.serves("mutatingadmissionpolicies")
 					}
-					return false, fmt.Errorf("a story is as masters or as tenant, or long, not %q", condition)
+					return false, fmt.Errorf("a story is as masters or as tenant, or long, or where kube-apiserver mutates, not %q", condition)
 				},
 				Setup: func(env *testscript.Env) error { return c.prepare(t.Context(), env, who) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -70,6 +73,16 @@ func TestStories(t *testing.T) {
 			})
 		})
 	}
+}
+
+// serves reports whether kube-apiserver has a resource of admissionregistration.k8s.io/v1.
+func (c *cluster) serves(resource string) (bool, error) {
+	clients, err := c.kube.Clients()
+	if err != nil {
+		return false, err
+	}
+	served, err := clients.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
+	return err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), err
 }
 
 // tenant makes a namespace and its owner, with the role for that and the right to establish the domain, and returns

@@ -16,17 +16,10 @@ import (
 
 // What is said to be supported is what the tests run.
 func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
-	for _, tested := range []struct {
-		file, version, row string
-	}{
-		{"../../hack/build-kube.sh", `(?m)^version=v(\S+)$`, "| Kubernetes | VERSION |"},
-		{"../../go.mod", `go\.etcd\.io/etcd/server/v3 v(\d+\.\d+)\.`, "| etcd of yours (`external-etcd`) | VERSION |"},
-	} {
-		found := regexp.MustCompile(tested.version).FindSubmatch(readFile(t, tested.file))
-		if found == nil {
-			t.Fatalf("%s names no version", tested.file)
-		}
-		if row := strings.Replace(tested.row, "VERSION", string(found[1]), 1); !strings.Contains(string(readFile(t, "../../docs/support.md")), row) {
+	const kubernetes = `k8s\.io/kubernetes v(\S+)`
+	row := "| Kubernetes | " + versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes) + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes) + " |"
+	for _, row := range []string{row, "| etcd of yours (`external-etcd`) | " + versionIn(t, "../../go.mod", `go\.etcd\.io/etcd/server/v3 v(\d+\.\d+)\.`) + " |"} {
+		if !strings.Contains(string(readFile(t, "../../docs/support.md")), row) {
 			t.Errorf("docs/support.md is without %q", row)
 		}
 	}
@@ -70,4 +63,13 @@ func judgeReadme(t *testing.T, dist string) {
 	if _, err := os.Stat(filepath.Join(dist, strings.TrimPrefix(chart, "dist/"))); err != nil {
 		t.Errorf("%s: %v", commands[2], err)
 	}
+}
+
+func versionIn(t *testing.T, file, pattern string) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindSubmatch(readFile(t, file))
+	if found == nil {
+		t.Fatalf("%s names no version", file)
+	}
+	return string(found[1])
 }

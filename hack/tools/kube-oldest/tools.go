@@ -1,0 +1,13 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build tools
+
+// Package kube pins the Kubernetes programs that the tests drive, for hack/build-kube.sh.
+package kubeoldest
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+)
