@@ -43,6 +43,15 @@ func (w *world) check(ctx context.Context, t *testing.T, l *load, e *etcd, serve
 	t.Helper()
 	l.end()
 	ended := time.Now()
+	w.settle(ctx, t, e)
+	t.Logf("cascades ended after %s", time.Since(ended).Round(time.Millisecond))
+	l.verify(ctx, t, l.clients[0])
+	w.agree(ctx, t, servers...)
+}
+
+// settle returns when the store is clean and nothing is owed.
+func (w *world) settle(ctx context.Context, t *testing.T, e *etcd) {
+	t.Helper()
 	until(ctx, t, "the store is clean and cascades end", func() error {
 		said, clean, settled := w.fsck(ctx, e)
 		if !clean && ctx.Err() == nil {
@@ -53,9 +62,6 @@ func (w *world) check(ctx context.Context, t *testing.T, l *load, e *etcd, serve
 		}
 		return nil
 	})
-	t.Logf("cascades ended after %s", time.Since(ended).Round(time.Millisecond))
-	l.verify(ctx, t, l.clients[0])
-	w.agree(ctx, t, servers...)
 }
 
 // entries are a zone's as text, and the serial and hash that they say they are at.
@@ -224,9 +230,15 @@ func (p *primary) Write(b []byte) (int, error) {
 	return p.said.Write(b)
 }
 
+func (p *primary) stop() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
 var readyLine = regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
 
-func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica) *primary {
+// startPrimary starts one; flags come after those that let it take any port.
+func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, flags ...string) *primary {
 	t.Helper()
 	config := must(clientcmd.LoadFromFile(w.kube.AdminKubeconfig()))(t)
 	for _, cluster := range config.Clusters {
@@ -236,16 +248,13 @@ func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica) *
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	p := &primary{cmd: exec.Command(w.program, "primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0")}
+	p := &primary{cmd: exec.Command(w.program, append([]string{"primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, flags...)...)}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-	})
+	t.Cleanup(p.stop)
 	until(ctx, t, "the primary is ready", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()

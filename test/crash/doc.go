@@ -6,7 +6,7 @@
 //
 // It promises:
 //
-//  1. Every fault has its number (F1 to F30); numbers_test.go says which test answers for each, here or in another
+//  1. Every fault has its number (F1 to F31); numbers_test.go says which test answers for each, here or in another
 //     package.
 //  2. After each fault: fsck is clean and nothing is owed, nothing acknowledged is lost, no serial was given twice,
 //     and all servers and a primary show the same zones.

@@ -46,6 +46,7 @@ var faults = []struct {
 	{"F28", "an older server meets what a newer one wrote", []string{"pkg/etcd/embed/embed_test.go TestOpenDir_refusesANewerFormat"}},
 	{"F29", "file descriptors run out", []string{"pkg/primary/primary_test.go TestTCP_connectionsAreBounded"}},
 	{"F30", "a stored bit flips", []string{"pkg/ledger/fsck/damage_test.go TestRun_findsEveryKindOfDamage"}},
+	{"F31", "an upgrade and the way back, with servers of both versions", nil},
 }
 
 // Every fault has a test, and every test that is named is there.

@@ -4,6 +4,9 @@
 package rig
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,25 +19,37 @@ var cachedKube = sync.OnceValue(func() string { return cached("hack/build-kube.s
 
 // cached is what a script of the repository says that it has built before, or empty.
 func cached(script string, arguments ...string) string {
+	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// runScript runs a script of the repository and returns the path that it prints.
+func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
 	// A test runs in the directory of its package. The source paths in the binary are no help: they are trimmed.
 	root, err := os.Getwd()
 	if err != nil {
-		return ""
+		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(root, script)); err == nil {
 			break
 		}
 		if filepath.Dir(root) == root {
-			return ""
+			return "", fmt.Errorf("%s: no directory above this one has it", script)
 		}
 		root = filepath.Dir(root)
 	}
-	out, err := exec.Command(filepath.Join(root, script), append(arguments, "--cached")...).Output()
+	var wrong strings.Builder
+	command := exec.CommandContext(ctx, filepath.Join(root, script), arguments...)
+	command.Stderr = &wrong
+	out, err := command.Output()
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("%s: %w\n%s", script, err, wrong.String())
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), nil
 }
 
 // GitOpsProgram is the path of kstatus or argohealth, which say what GitOps tools make of objects, as
@@ -69,3 +84,16 @@ func KubeProgram(program string) (string, error) {
 	}
 	return path, nil
 }
+
+// Earlier is the path of kubizone as it was at a revision of this repository, which hack/build-earlier.sh builds once;
+// a *Missing where this clone does not have the revision.
+func Earlier(ctx context.Context, revision string) (string, error) {
+	path, err := runScript(ctx, "hack/build-earlier.sh", revision)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noRevision {
+		return "", &Missing{Program: "revision " + revision, In: "the history of this clone", Install: "git fetch --unshallow --tags"}
+	}
+	return path, err
+}
+
+// noRevision is the exit code of hack/build-earlier.sh for a clone that does not have the revision.
+const noRevision = 3

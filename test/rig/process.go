@@ -21,11 +21,16 @@ var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/
 // Missing is the reason that a test which needs a program is skipped.
 type Missing struct {
 	Program string
+	In      string // where it was looked for; empty: PATH and the places beside it
 	Install string // the command that brings it
 }
 
 func (m *Missing) Error() string {
-	return fmt.Sprintf("%s is neither in PATH nor in %v; %s brings it", m.Program, searched, m.Install)
+	in := m.In
+	if in == "" {
+		in = fmt.Sprintf("PATH or %v", searched)
+	}
+	return fmt.Sprintf("%s is not in %s; %s brings it", m.Program, in, m.Install)
 }
 
 // Find is the path of a program, or a *Missing.

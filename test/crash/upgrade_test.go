@@ -1,0 +1,505 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// eachEarlier runs a test with each revision of testdata/earlier.txt: now is the world of this version, before the same
+// world with the programs of the earlier one.
+func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
+	t.Helper()
+	if !rig.Long() {
+		t.Skip("builds earlier versions: KUBIZONE_TEST_LONG=1")
+	}
+	now := need(t)
+	for line := range strings.Lines(string(must(os.ReadFile("testdata/earlier.txt"))(t))) {
+		revision, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if revision == "" || revision == "#" {
+			continue
+		}
+		t.Run(revision[:min(len(revision), 8)], func(t *testing.T) {
+			before := *now
+			var err error
+			before.program, err = rig.Earlier(t.Context(), revision)
+			rig.SkipMissing(t, err)
+			test(t, now, &before)
+		})
+	}
+}
+
+// become replaces a server by one of another version, as a rollout does.
+func (r *replica) become(ctx context.Context, t *testing.T, program string) {
+	t.Helper()
+	if err := r.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.config.Program = program
+	r.start(ctx, t)
+}
+
+// form is what the store says of its form.
+type form struct{ Format, LeastReader int }
+
+func (e *etcd) form(ctx context.Context, t *testing.T) (f form) {
+	t.Helper()
+	found := must(client(t, e.members[0]).Get(ctx, stored+"ledger/config"))(t)
+	if len(found.Kvs) != 1 || json.Unmarshal(found.Kvs[0].Value, &f) != nil {
+		t.Fatalf("the config of the store is %v", found.Kvs)
+	}
+	return f
+}
+
+// outgrown checks that a server of an earlier version does not start, names the next step and writes nothing.
+func (r *replica) outgrown(ctx context.Context, t *testing.T, e *etcd, program string) {
+	t.Helper()
+	etcd := client(t, e.members[0])
+	until := must(etcd.Get(ctx, stored))(t).Header.Revision
+	config := r.config
+	config.Program = program
+	short, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err := kuberig.StartServer(short, r.dir, config)
+	if err == nil || !strings.Contains(err.Error(), "start a version that knows it") {
+		t.Errorf("over a store that is too new for it the earlier server says: %v", err)
+	}
+	if now := must(etcd.Get(ctx, stored))(t).Header.Revision; now != until {
+		t.Errorf("the earlier server wrote into a store that is too new for it: it was at revision %d and is at %d", until, now)
+	}
+}
+
+// F31: servers are replaced by those of the next version while clients write, one at a time, and back where the store
+// allows it. Servers of both versions answer meanwhile, or those of the earlier one end and say why; nothing that was
+// acknowledged is lost, no serial is given twice, and fsck of both versions is clean.
+func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
+	eachEarlier(t, func(t *testing.T, now, before *world) {
+		ctx := within(t, 4*waitTimeout)
+		e := startEtcd(ctx, t, 1, false)
+		one, other := before.server(ctx, t, e.endpoints()), before.server(ctx, t, e.endpoints())
+		l := before.startLoad(ctx, t, one, other)
+		l.waitAcked(ctx, t, 40)
+		earlier := e.form(ctx, t)
+		both := func(writes int) {
+			t.Helper()
+			for _, r := range []*replica{one, other} {
+				until(ctx, t, "each of both writes", func() error { return now.tryWrite(ctx, t, r) })
+			}
+			l.waitAcked(ctx, t, writes)
+		}
+
+		other.become(ctx, t, now.program)
+		form := e.form(ctx, t)
+		t.Logf("from format %d to %d, for programs that know %d", earlier.Format, form.Format, form.LeastReader)
+		if form.LeastReader > earlier.Format {
+			select {
+			case <-one.Ended():
+			case <-ctx.Done():
+				t.Fatal("the earlier server goes on beside a store that is too new for it")
+			}
+			if !strings.Contains(one.Log(), "start a version that knows it") {
+				t.Errorf("the earlier server does not say why it ends:\n%s", tail(quiet(one.Log()), 10))
+			}
+			one.config.Program = now.program
+			one.start(ctx, t)
+			both(80)
+			now.check(ctx, t, l, e, one, other)
+			return
+		}
+		both(80)
+		one.become(ctx, t, now.program)
+		both(40)
+		one.become(ctx, t, before.program)
+		both(80)
+		other.become(ctx, t, before.program)
+		both(40)
+		before.check(ctx, t, l, e, one, other)
+		other.become(ctx, t, now.program)
+		now.check(ctx, t, l, e, one, other)
+	})
+}
+
+// F31: a store with data is opened by the next version: objects, content, serials, hashes, uids and the changes since a
+// serial of before are what they were. Watches, a primary and a controller of the earlier version go on by the servers
+// of this one, those of this version take over, and the way back leads to the same; where the store is too new for the
+// earlier version, by a backup of before the upgrade, whose serials are ahead of all that secondaries have seen.
+func TestF31_upgradeAndWayBackWithData(t *testing.T) {
+	eachEarlier(t, func(t *testing.T, now, before *world) {
+		ctx := within(t, 5*waitTimeout)
+		e := startEtcd(ctx, t, 1, false)
+		d := newDelivered(ctx, t, now, before.server(ctx, t, e.endpoints()))
+		l := before.startLoad(ctx, t, d.server)
+		l.waitAcked(ctx, t, 60)
+		l.end()
+		d.makeZone(ctx, t)
+		d.serve(ctx, t, before)
+		d.change(ctx, t)
+		d.deliver(ctx, t, before, "192.0.2.1")
+		before.settle(ctx, t, e)
+		earlier := e.form(ctx, t)
+		had := d.everything(ctx, t)
+		file := filepath.Join(t.TempDir(), "backup")
+		before.command(ctx, t, "backup", "--etcd-servers", e.endpoints(), file)
+		informer := d.inform(ctx, t)
+
+		d.server.become(ctx, t, now.program)
+		form := e.form(ctx, t)
+		t.Logf("%d objects, from format %d to %d, for programs that know %d", len(had), earlier.Format, form.Format, form.LeastReader)
+		reads := form.LeastReader <= earlier.Format
+		d.unchanged(ctx, t, had, reads)
+		now.settle(ctx, t, e)
+		d.watchFrom(ctx, t, informer.from)
+		d.deliver(ctx, t, before, "192.0.2.2")
+		d.follows(ctx, t)
+		d.serve(ctx, t, now)
+		d.deliver(ctx, t, now, "192.0.2.3")
+		d.follows(ctx, t)
+		informer.shows(ctx, t)
+		had = d.everything(ctx, t)
+
+		d.serve(ctx, t, before)
+		if reads {
+			d.server.become(ctx, t, before.program)
+			d.unchanged(ctx, t, had, true)
+			before.settle(ctx, t, e)
+		} else {
+			d.server.Kill()
+			d.server.outgrown(ctx, t, e, before.program)
+			data, raised := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "raised")
+			before.command(ctx, t, "restore", file, "--data-dir", data)
+			before.command(ctx, t, "backup", "--data-dir", data, raised)
+			e.members[0].putBack(ctx, t, raised)
+			d.server.config.Program = before.program
+			d.server.start(ctx, t)
+		}
+		d.deliver(ctx, t, before, "192.0.2.4")
+		if reads {
+			d.follows(ctx, t)
+		}
+		informer.shows(ctx, t)
+		d.server.become(ctx, t, now.program)
+		now.settle(ctx, t, e)
+		now.agree(ctx, t, d.server)
+	})
+}
+
+// delivered is a zone that a controller delivers to a BIND, by one server behind the aggregator.
+type delivered struct {
+	*world
+	server  *replica
+	dns     netip.AddrPort // where the primary listens, whichever version it is
+	primary *primary
+	bind    *rig.BIND
+	api     *dynamic.DynamicClient
+	kinds   []string // the resources that the server has, of which there are lists
+	sets    bool     // it has ChangeSets
+	since   uint32   // the serial that the zone had when the first primary began to serve
+	first   uint32   // the same of the present primary
+	then    []string // the zone at that serial
+}
+
+const (
+	keptZone = "kept.test."
+	keptName = "kept"
+)
+
+func newDelivered(ctx context.Context, t *testing.T, w *world, server *replica) *delivered {
+	t.Helper()
+	d := &delivered{world: w, server: server, dns: must(rig.FreePort())(t)}
+	config := w.direct(t, server)
+	d.api = must(dynamic.NewForConfig(config))(t)
+	served := must(must(discovery.NewDiscoveryClientForConfig(config))(t).ServerResourcesForGroupVersion(kubizone.GroupVersion().String()))(t)
+	for _, r := range served.APIResources {
+		d.sets = d.sets || r.Name == "changesets"
+		if slices.Contains(r.Verbs, "list") {
+			d.kinds = append(d.kinds, r.Name)
+		}
+	}
+	if err := w.kube.Aggregate(ctx, server.Addr, w.kube.ClusterCA.PEM); err != nil { // a controller asks for its Lease there
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.kube.Unaggregate(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, _, err := w.kube.WaitAvailable(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: keptZone, Primary: d.dns}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	d.bind = bind
+	return d
+}
+
+var kubizone = schema.GroupVersionResource{Group: "kubi.zone", Version: "v1alpha1"}
+
+func (d *delivered) of(resource string) dynamic.NamespaceableResourceInterface {
+	return d.api.Resource(kubizone.GroupVersion().WithResource(resource))
+}
+
+// apply applies an object of YAML, or creates what cannot be applied.
+func (d *delivered) apply(ctx context.Context, t *testing.T, resource, text string) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), o); err != nil {
+		t.Fatal(err)
+	}
+	o.SetAPIVersion(kubizone.GroupVersion().String())
+	var to dynamic.ResourceInterface = d.of(resource)
+	if resource != "dnsclasses" {
+		to = d.of(resource).Namespace(owner)
+	}
+	var err error
+	if o.GetName() == "" {
+		_, err = to.Create(ctx, o, metav1.CreateOptions{FieldManager: "upgrade"})
+	} else {
+		_, err = to.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "upgrade"})
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", resource, err, text)
+	}
+}
+
+// record applies one of the zone.
+func (d *delivered) record(ctx context.Context, t *testing.T, name, kind string, values ...string) {
+	t.Helper()
+	d.apply(ctx, t, "records", recordText(name, kind, values...))
+}
+
+func recordText(name, kind string, values ...string) string {
+	return fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: %[1]s}, spec: {zoneRef: {name: %[4]s}, domainName: %[1]s, type: %[2]s, values: ["%[3]s"]}}`,
+		name, kind, strings.Join(values, `", "`), keptName)
+}
+
+// makeZone makes the class, the zone, a child zone and records of both.
+func (d *delivered) makeZone(ctx context.Context, t *testing.T) {
+	t.Helper()
+	d.apply(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, namespaces: {selector: {}}, transfer: {secondaries: [{address: %q}]}}}`, d.bind.Addr))
+	d.apply(ctx, t, "zones", `{kind: Zone, metadata: {name: kept, labels: {tier: gold}, annotations: {note: kept}}, spec: {domainName: kept.test., dnsClassRefs: [{name: secondaries}],
+  nameServers: [{name: ns1, addresses: [192.0.2.53, "2001:db8::53"]}], delegations: [{records: [{pattern: "*"}, {pattern: "@"}], zones: [child]}]}}`)
+	d.apply(ctx, t, "zones", `{kind: Zone, metadata: {name: child}, spec: {domainName: child.kept.test., nameServers: [{name: ns, addresses: [192.0.2.54]}]}}`)
+	d.record(ctx, t, "www", "A", "192.0.2.80")
+	d.record(ctx, t, "mail", "MX", "10 www")
+	d.record(ctx, t, "goes", "TXT", "soon removed")
+	var many []string // a zone that is no longer than its changes is transferred whole
+	for i := range 90 {
+		many = append(many, fmt.Sprintf("192.0.2.%d", i))
+	}
+	d.record(ctx, t, "many", "A", many...)
+}
+
+// change makes the history that follows: a removed RRset, a Delegation and a ChangeSet where there are such.
+func (d *delivered) change(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if err := d.of("records").Namespace(owner).Delete(ctx, "goes", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d.record(ctx, t, "nobody", "CNAME", "www")
+	d.record(ctx, t, "mail", "MX", "10 www", "20 ns1")
+	if slices.Contains(d.kinds, "delegations") {
+		d.apply(ctx, t, "delegations", `{kind: Delegation, metadata: {name: deep}, spec: {zoneRef: {name: kept}, namespaces: [`+owner+`, `+teams()[0]+`], records: [{pattern: "*.deep"}]}}`)
+		d.record(ctx, t, "below.deep", "TXT", "by a Delegation")
+	}
+	if d.sets {
+		d.apply(ctx, t, "changesets", `{kind: ChangeSet, spec: {items: [{apply: `+recordText("one", "A", "192.0.2.1")+`}, {apply: `+recordText("two", "A", "192.0.2.2")+`}, {delete: {name: nobody}}]}}`)
+	}
+}
+
+// everything is what the API shows, each list and the content of each zone, by its path.
+func (d *delivered) everything(ctx context.Context, t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, kind := range d.kinds {
+		for _, o := range must(d.of(kind).List(ctx, metav1.ListOptions{}))(t).Items {
+			all[kind+" "+o.GetNamespace()+"/"+o.GetName()] = string(must(json.Marshal(o.Object))(t))
+		}
+	}
+	from := d.clientsOf(t, d.server)[0]
+	for _, z := range must(from.Zones("").List(ctx, metav1.ListOptions{}))(t).Items {
+		if z.Status.FQDN != "" {
+			_, _, text, err := entries(ctx, from, &z)
+			all["content of "+z.Namespace+"/"+z.Name] = must(text, err)(t)
+		}
+	}
+	changes := from.RESTClient().Get().Namespace(owner).Resource("zones").Name(keptName).SubResource("changes").Param("since", fmt.Sprint(d.since)).Do(ctx)
+	all["changes of "+keptName] = string(must(changes.Raw())(t))
+	return all
+}
+
+// unchanged holds what the API shows against what it showed; resourceVersions too, where both are of one format. How
+// many Records a Delegation has in use is counted by a sweep, which runs when a server starts.
+func (d *delivered) unchanged(ctx context.Context, t *testing.T, had map[string]string, versions bool) {
+	t.Helper()
+	has := d.everything(ctx, t)
+	compared := func(path, text string) string {
+		o := &unstructured.Unstructured{}
+		counted := strings.HasPrefix(path, "delegations ")
+		if versions && !counted || json.Unmarshal([]byte(text), &o.Object) != nil {
+			return text
+		}
+		if o.SetResourceVersion(""); counted {
+			unstructured.RemoveNestedField(o.Object, "status", "records")
+		}
+		return string(must(json.Marshal(o.Object))(t))
+	}
+	wrong := 0
+	for _, path := range slices.Sorted(maps.Keys(had)) {
+		if was, is := compared(path, had[path]), compared(path, has[path]); was != is {
+			if wrong++; wrong <= 5 {
+				t.Errorf("%s was\n%s\nand is\n%s", path, was, is)
+			}
+		}
+		delete(has, path)
+	}
+	if wrong > 5 || len(has) > 0 {
+		t.Errorf("%d of %d are not what they were, and these are new: %v", wrong, len(had), slices.Sorted(maps.Keys(has)))
+	}
+}
+
+// serve lets a primary of a version take the place of the one before.
+func (d *delivered) serve(ctx context.Context, t *testing.T, by *world) {
+	t.Helper()
+	if d.primary != nil {
+		d.primary.stop()
+	}
+	d.primary = by.startPrimary(ctx, t, d.server, "--dns-listen", d.dns.String())
+	if d.first, d.then = d.transferred(ctx, t); d.since == 0 {
+		d.since = d.first
+	}
+}
+
+// transferred is the zone by AXFR, and its serial.
+func (d *delivered) transferred(ctx context.Context, t *testing.T) (serial uint32, all []string) {
+	t.Helper()
+	until(ctx, t, "the primary has the zone", func() (err error) { all, err = transfer(d.primary.dns, keptZone); return err })
+	return withoutSOA(t, all)
+}
+
+// follows: the changes since the primary began to serve lead to what the zone is, and the answer is not all of it.
+func (d *delivered) follows(ctx context.Context, t *testing.T) {
+	t.Helper()
+	serial, want := d.transferred(ctx, t)
+	answer := must(increments(d.primary.dns, keptZone, d.first))(t)
+	if len(answer) < 4 || answer[1].Header().Rrtype != mdns.TypeSOA {
+		t.Errorf("IXFR from %d to %d answers with %d records, which are no differences", d.first, serial, len(answer))
+	}
+	if have := followed(d.then, answer); !slices.Equal(have, want) {
+		t.Errorf("IXFR from %d leads to another zone than AXFR at %d:\n%s", d.first, serial, difference(have, want))
+	}
+}
+
+// deliver lets a controller of a version work: what is written reaches the secondary, and Record and Zone are Ready.
+func (d *delivered) deliver(ctx context.Context, t *testing.T, by *world, address string) {
+	t.Helper()
+	controller := must(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0", "--lease-duration", "4s"))(t)
+	defer controller.End()
+	d.record(ctx, t, "www", "A", address)
+	var serial uint32
+	for _, of := range [][2]string{{"records", "www"}, {"zones", keptName}} {
+		until(ctx, t, of[1]+" is delivered", func() error {
+			o, err := d.of(of[0]).Namespace(owner).Get(ctx, of[1], metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+			for _, c := range conditions {
+				if c := c.(map[string]any); c["type"] == "Ready" && c["status"] == "True" {
+					at, _, _ := unstructured.NestedInt64(o.Object, "status", "serial")
+					serial = uint32(at)
+					return nil
+				}
+			}
+			return fmt.Errorf("%v; the controller says:\n%s", conditions, tail(controller.Log(), 5))
+		})
+	}
+	if err := d.bind.WaitSerial(ctx, keptZone, serial); err != nil {
+		t.Fatal(err)
+	}
+	answer := must(rig.Dig{Server: d.bind.Addr}.Run(ctx, "+short", "+norecurse", "www."+keptZone, "A"))(t)
+	if strings.TrimSpace(answer) != address {
+		t.Errorf("Ready, and the secondary answers %q, not %s", answer, address)
+	}
+}
+
+// following is an informer of records, and the version that it began at.
+type following struct {
+	*informer
+	d    *delivered
+	from string
+}
+
+func (d *delivered) inform(ctx context.Context, t *testing.T) *following {
+	t.Helper()
+	f := &following{informer: follow(ctx, d.clientsOf(t, d.server)[0]), d: d}
+	f.from = must(d.of("records").List(ctx, metav1.ListOptions{}))(t).GetResourceVersion()
+	f.shows(ctx, t)
+	return f
+}
+
+// shows waits until it has what the server lists.
+func (f *following) shows(ctx context.Context, t *testing.T) {
+	t.Helper()
+	f.informer.shows(ctx, t, f.d.clientsOf(t, f.d.server)[0])
+}
+
+// watchFrom: a watch from a version of before the upgrade goes on with what came since, in order, or is told to list.
+func (d *delivered) watchFrom(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	d.record(ctx, t, "new", "TXT", "since")
+	seconds := int64(20)
+	events, err := d.of("records").Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
+	last, _ := strconv.ParseInt(version, 10, 64)
+	for err == nil {
+		event, open := <-events.ResultChan()
+		if !open {
+			t.Fatalf("a watch from version %s ends without what came since", version)
+		}
+		if event.Type == watch.Error {
+			err = apierrors.FromObject(event.Object)
+			break
+		}
+		o := event.Object.(*unstructured.Unstructured)
+		at := must(strconv.ParseInt(o.GetResourceVersion(), 10, 64))(t)
+		if at <= last {
+			t.Errorf("version %d comes after %d", at, last)
+		}
+		if last = at; o.GetName() == "new" {
+			events.Stop()
+			t.Logf("a watch from version %s goes on", version)
+			return
+		}
+	}
+	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("a watch from version %s ends with %v", version, err)
+	}
+	t.Logf("a watch from version %s: %v", version, err)
+}
