@@ -38,6 +38,8 @@ type Config struct {
 	UpdateKey func() (transfer.Key, error)
 	// ZoneDir is a directory that named and the agent have at the same path and may write.
 	ZoneDir string
+	// ConfigDir has the files of named's configuration; empty: they are not watched.
+	ConfigDir string
 	// Authenticate returns the name of the client of a request, or a refusal.
 	Authenticate func(*http.Request) (client string, err error)
 	// Rate and Burst bound the requests of one address, a second. 0: defaultRate and defaultBurst.
@@ -69,6 +71,7 @@ type Agent struct {
 	limiter *limiter
 	metrics *counters
 	ready   readiness
+	loaded  loadedConfig
 	// zones are held while a request about a zone is under way, so that two do not decide on the same state.
 	zones [64]sync.Mutex
 }

@@ -5,6 +5,8 @@ package bindagent
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -516,4 +518,58 @@ func TestDescription_hasTheRoutes(t *testing.T) {
 	if got := f.ask(http.MethodGet, "/api/v1/openapi.yaml", nil); got.status != 200 || got.text != string(Description) {
 		t.Errorf("%s", got)
 	}
+}
+
+// TestWatchConfig_loadsWhatChanges: named reads a changed configuration, /health says which it has, and a refused one is
+// in /ready and leaves named serving.
+func TestWatchConfig_loadsWhatChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	now := time.Now()
+	write := func(text string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "zones.conf"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%x", sha256.Sum256([]byte("zones.conf\x00"+text+"\x00")))
+	}
+	first := write("# nothing yet\n")
+	if err := os.Mkdir(filepath.Join(dir, "..data"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, func(named *rig.BINDConfig, config *Config) {
+		config.ConfigDir = dir
+		config.Now = func() time.Time { now = now.Add(readyAge); return now }
+		named.Statements = fmt.Sprintf("include %q;\n", filepath.Join(dir, "zones.conf"))
+	})
+	if health := f.want(200, "", "GET", "/health", nil); health.body["configHash"] != nil {
+		t.Errorf("before named has read it: %s", health)
+	}
+	f.want(503, "config: error", "GET", "/ready", nil)
+	look := func(want string) {
+		t.Helper()
+		ticks := make(chan time.Time)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); f.agent.WatchConfig(ctx, ticks) }()
+		ticks <- time.Time{} // received after the first look
+		cancel()
+		<-ended
+		if health := f.want(200, "", "GET", "/health", nil); health.body["configHash"] != want {
+			t.Errorf("%s, want %s", health, want)
+		}
+	}
+	look(first)
+	f.want(200, "config: ok", "GET", "/ready", nil)
+	second := write(`zone "added.example" { type secondary; primaries { 192.0.2.1; }; file "added.db"; };`)
+	look(second)
+	f.want(200, "loaded: no", "GET", "/zones/added.example/status", nil)
+	write("nonsense;")
+	look(second)
+	f.want(200, "config: error", "GET", "/ready", nil)
+	f.want(200, "loaded: no", "GET", "/zones/added.example/status", nil)
+	third := write("# nothing again\n")
+	look(third)
+	f.want(200, "config: ok", "GET", "/ready", nil)
+	f.want(404, "", "GET", "/zones/added.example/status", nil)
 }

@@ -52,8 +52,8 @@ func newFixture(t *testing.T, change func(*rig.BINDConfig, *Config)) *fixture {
 		t.Fatal(err)
 	}
 	config := Config{
-		Control: &rndc.Client{Address: control.String(), Key: func() (rndc.Key, error) {
-			return rndc.Key{Algorithm: agentKey.Algorithm, MAC: keys[0].MAC}, nil
+		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
+			return []rndc.Key{{Algorithm: agentKey.Algorithm, MAC: keys[0].MAC}}, nil
 		}},
 		UpdateKey: func() (transfer.Key, error) {
 			return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil

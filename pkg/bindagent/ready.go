@@ -55,6 +55,12 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 		note("rndc", err)
 		_, err = a.queryRRset(ctx, name.Root, rdata.SOA)
 		note("dns", err)
+		if a.config.ConfigDir != "" {
+			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
+			// One that named has loaded serves on while the next one is refused: a wrong file that all servers get at
+			// once must not take all of them away.
+			a.ready.last.Ready = a.ready.last.Ready && a.loaded.hash() != ""
+		}
 		a.ready.looked = a.config.Now()
 	}
 	return a.ready.last

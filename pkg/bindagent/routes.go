@@ -69,7 +69,7 @@ func (a *Agent) serveDescription(w http.ResponseWriter, _ *work) (int, any, erro
 }
 
 func (a *Agent) serveHealth(http.ResponseWriter, *work) (int, any, error) {
-	return http.StatusOK, protocol.Health{Status: "healthy", Version: a.config.Version, Agent: "kubizone"}, nil
+	return http.StatusOK, protocol.Health{Status: "healthy", Version: a.config.Version, Agent: "kubizone", ConfigHash: a.loaded.hash()}, nil
 }
 
 func (a *Agent) serveStatus(_ http.ResponseWriter, job *work) (int, any, error) {

@@ -192,6 +192,9 @@ type Health struct {
 	Version string `json:"version"`
 	// Agent is "kubizone" where the agent answers, and missing where bindcar does. Agent.
 	Agent string `json:"agent,omitempty"`
+	// ConfigHash is that of the files of the configuration that named has loaded, missing before the first time, or
+	// where the agent watches none. Agent.
+	ConfigHash string `json:"configHash,omitempty"`
 }
 
 // Ready answers GET /ready.

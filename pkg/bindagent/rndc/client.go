@@ -14,6 +14,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -54,8 +55,9 @@ func (f *Failure) Error() string {
 // Client sends commands to one named. Its methods may be called from several goroutines.
 type Client struct {
 	Address string // of the controls block: "127.0.0.1:953"
-	// Key returns the key for one command: a new key takes effect without a restart.
-	Key func() (Key, error)
+	// Keys returns the keys for one command: a new key takes effect without a restart. Where named does not accept one
+	// the next is tried, so that both ends need not change their key at once.
+	Keys func() ([]Key, error)
 	// Timeout bounds one command; 0 is defaultTimeout.
 	Timeout time.Duration
 }
@@ -68,9 +70,12 @@ const window = time.Minute
 // Call runs one command and returns what named says (R1). A refusal is a *Failure; after any other error named may have
 // carried the command out.
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
-	key, err := c.Key()
-	if err == nil {
-		err = key.Validate()
+	keys, err := c.Keys()
+	for _, key := range keys {
+		err = errors.Join(err, key.Validate())
+	}
+	if err == nil && len(keys) == 0 {
+		err = errors.New("no key for it is given")
 	}
 	if err != nil {
 		return "", fmt.Errorf("control channel: %w", err)
@@ -80,19 +85,33 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, defaultTimeout))
 	defer cancel()
+	for i, key := range keys {
+		session, err := c.openSession(ctx, key)
+		if refused := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errSignature); refused && i < len(keys)-1 {
+			continue // nothing was asked yet but for a nonce
+		}
+		if err != nil {
+			return "", c.explain(ctx, err)
+		}
+		text, err := session.sendCommand(command)
+		return text, c.explain(ctx, errors.Join(err, session.close()))
+	}
+	panic("not reached: there is a last key")
+}
+
+// openSession connects, and asks for the nonce that a command repeats.
+func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
-		return "", fmt.Errorf("control channel: %w; is named running, and has it a controls block for this address?", err)
+		return nil, fmt.Errorf("%w; is named running, and has it a controls block for this address?", err)
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	session := session{conn: conn, key: key, serial: rand.Uint32()}
-	// The first answer has the nonce, which the second question repeats.
-	if _, err = session.sendCommand("null"); err != nil {
-		return "", c.explain(ctx, err)
+	s := &session{conn: conn, key: key, serial: rand.Uint32()}
+	s.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	if _, err := s.sendCommand("null"); err != nil {
+		s.close()
+		return nil, err
 	}
-	text, err := session.sendCommand(command)
-	return text, c.explain(ctx, err)
+	return s, nil
 }
 
 // explain names the channel in errors that are no answer of named.
@@ -115,6 +134,12 @@ type session struct {
 	key    Key
 	serial uint32
 	nonce  string
+	stop   func() bool
+}
+
+func (s *session) close() error {
+	s.stop()
+	return s.conn.Close()
 }
 
 func (s *session) sendCommand(command string) (string, error) {

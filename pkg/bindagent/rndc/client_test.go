@@ -38,7 +38,7 @@ const testSecret = "rig-control-on-loopback-only-001"
 
 var testKey = keyOf("hmac-sha256", testSecret)
 
-func fixed(key Key) func() (Key, error) { return func() (Key, error) { return key, nil } }
+func fixed(keys ...Key) func() ([]Key, error) { return func() ([]Key, error) { return keys, nil } }
 
 // TestCall_controlsNamed: a real named answers, refuses, and is asked with each algorithm.
 func TestCall_controlsNamed(t *testing.T) {
@@ -54,7 +54,7 @@ func TestCall_controlsNamed(t *testing.T) {
 			}}}, Options: "allow-new-zones yes;"})
 			rig.SkipMissing(t, err)
 			defer server.Close()
-			client := &Client{Address: control.String(), Key: fixed(keyOf(algorithm, testSecret))}
+			client := &Client{Address: control.String(), Keys: fixed(keyOf(algorithm, testSecret))}
 			text, err := client.Call(t.Context(), "status")
 			if err != nil || !strings.Contains(text, "server is up and running") {
 				t.Errorf("status: %q, %v", text, err)
@@ -64,9 +64,13 @@ func TestCall_controlsNamed(t *testing.T) {
 			if !errors.As(err, &failure) || failure.Err != "not found" || failure.Command != "zonestatus" || !strings.Contains(failure.Text, "nope.example") {
 				t.Errorf("a zone that named has not: %v", err)
 			}
-			client.Key = fixed(keyOf(algorithm, "another"))
+			client.Keys = fixed(keyOf(algorithm, "another"))
 			if _, err = client.Call(t.Context(), "status"); err == nil || !strings.Contains(err.Error(), "does not accept our key") {
 				t.Errorf("another key: %v", err)
+			}
+			client.Keys = fixed(keyOf(algorithm, "another"), keyOf(algorithm, testSecret))
+			if text, err := client.Call(t.Context(), "status"); err != nil || !strings.Contains(text, "server is up") {
+				t.Errorf("the second of two keys: %q, %v", text, err)
 			}
 			if _, err := client.Call(t.Context(), strings.Repeat("x", maxCommand)); err == nil || !strings.Contains(err.Error(), "fewer") {
 				t.Errorf("a long command: %v", err)
@@ -113,7 +117,7 @@ func answering(t *testing.T, reply func(question table, n int) []byte) *Client {
 			}()
 		}
 	}()
-	return &Client{Address: listener.Addr().String(), Key: fixed(testKey), Timeout: 5 * time.Second}
+	return &Client{Address: listener.Addr().String(), Keys: fixed(testKey), Timeout: 5 * time.Second}
 }
 
 // good is named's answer.

@@ -49,7 +49,7 @@ type options struct {
 	kubeToken, kubeCA         string
 	rndcServer, rndcKeyFile   string
 	dnsServer, updateKeyFile  string
-	zoneDir                   string
+	zoneDir, configDir        string
 	rate, burst               int
 }
 
@@ -79,10 +79,11 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeToken, "kube-token-file", o.kubeToken, "token of a ServiceAccount that may create tokenreviews")
 	flags.StringVar(&o.kubeCA, "kube-ca-file", o.kubeCA, "authorities of the kube-apiserver's certificate")
 	flags.StringVar(&o.rndcServer, "rndc-server", o.rndcServer, "ADDRESS:PORT of named's control channel")
-	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, as rndc-confgen or tsig-keygen writes it; of several keys the first is used")
+	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, as rndc-confgen or tsig-keygen writes it; of several keys the next is tried where named does not accept one")
 	flags.StringVar(&o.dnsServer, "dns-server", o.dnsServer, "ADDRESS:PORT where named answers DNS, for updates and for keys")
 	flags.StringVar(&o.updateKeyFile, "update-key-file", o.updateKeyFile, "file of the TSIG key that signs updates; without one it is the control channel's")
 	flags.StringVar(&o.zoneDir, "zone-dir", o.zoneDir, "directory for files of zones, which named has at the same path; both may write there")
+	flags.StringVar(&o.configDir, "config-dir", o.configDir, "directory of named's configuration: after a change of a file there named is told to read it again; empty for none")
 	flags.IntVar(&o.rate, "requests-per-second", o.rate, "requests of one address a second, further ones are answered 429")
 	flags.IntVar(&o.burst, "requests-burst", o.burst, "requests of one address at once")
 }
@@ -176,6 +177,9 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	if strings.ContainsFunc(o.zoneDir, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		fault("--zone-dir", "%q must have printable ASCII alone, and no quotes or backslashes: it stands in named's configuration", o.zoneDir)
 	}
+	if info, err := os.Stat(o.configDir); o.configDir != "" && (err != nil || !info.IsDir()) {
+		fault("--config-dir", "%q must be a directory", o.configDir)
+	}
 	if o.rate < 1 || o.burst < 1 {
 		fault("--requests-per-second and --requests-burst", "must be at least 1")
 	}
@@ -214,11 +218,11 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 		return nil, errors.Join(wrong...)
 	}
 	agent, err := bindagent.New(bindagent.Config{
-		Control:    &rndc.Client{Address: o.rndcServer, Key: o.readControlKey},
-		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), Authenticate: auth.Identify,
+		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
+		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, Authenticate: auth.Identify,
 		Rate: o.rate, Burst: o.burst, Version: version.Number(), Logger: logger, Now: time.Now,
 	})
-	s := &server{listen: o.listen, handler: agent, logger: logger, before: o.rndcServer}
+	s := &server{listen: o.listen, agent: agent, logger: logger, before: o.rndcServer}
 	if o.tlsCert != "" && err == nil {
 		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, caFile: o.clientCA, logger: logger}
 		if _, err = s.identity.loadFiles(); err != nil {
@@ -233,13 +237,13 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback() || host == "localhost"
 }
 
-// readControlKey reads the key anew for each command (B3).
-func (o *options) readControlKey() (rndc.Key, error) {
+// readControlKeys reads the keys anew for each command (B3).
+func (o *options) readControlKeys() (all []rndc.Key, err error) {
 	keys, _, err := primary.ReadKeyFile(o.rndcKeyFile)
-	if err != nil {
-		return rndc.Key{}, err
+	for _, key := range keys {
+		all = append(all, rndc.Key{Algorithm: strings.TrimSuffix(string(key.Algorithm), "."), MAC: key.MAC})
 	}
-	return rndc.Key{Algorithm: strings.TrimSuffix(string(keys[0].Algorithm), "."), MAC: keys[0].MAC}, nil
+	return all, err
 }
 
 func (o *options) readUpdateKey() (transfer.Key, error) {

@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"kubi.zone/kubizone/pkg/bindagent"
 )
 
 const (
@@ -21,13 +23,15 @@ const (
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	// endTime is how long requests under way are waited for at the end.
 	endTime = 20 * time.Second
+	// configPause is between two looks at the files of named's configuration.
+	configPause = 2 * time.Second
 )
 
 // server is what the options mean.
 type server struct {
 	listen   string
 	identity *identity // nil: http
-	handler  http.Handler
+	agent    *bindagent.Agent
 	before   string // which named it controls, for the ready line
 	logger   *slog.Logger
 }
@@ -39,9 +43,17 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--listen: %w; name an address of this machine and a free port", err)
 	}
 	web := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
+		Handler: s.agent, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // handshakes that fail, and panics
 	}
+	watching, stop := context.WithCancel(ctx)
+	looks := time.NewTicker(configPause)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.agent.WatchConfig(watching, looks.C)
+	}()
+	defer func() { stop(); <-watched; looks.Stop() }()
 	ended := make(chan error, 1)
 	scheme := "http"
 	if s.identity != nil {
