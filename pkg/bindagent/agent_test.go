@@ -520,8 +520,8 @@ func TestDescription_hasTheRoutes(t *testing.T) {
 	}
 }
 
-// TestWatchConfig_loadsWhatChanges: named reads a changed configuration, /health says which it has, and a refused one is
-// in /ready and leaves named serving.
+// TestWatchConfig_loadsWhatChanges: named reads a changed configuration, /health says which it has, and a refused one
+// is in /ready and leaves named serving.
 func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
