@@ -9,9 +9,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 module=kubi.zone/kubizone
 # Every package of API types: its import path below the module. What is added here is generated for.
-types=(api/kubizone/v1alpha1)
+types=(api/kubizone/v1alpha1 api/bind9/v1alpha1)
 # Every package of the server that sets defaults of such types, as its doc.go says.
-defaults=(pkg/apis/kubizone/install)
+defaults=(pkg/apis/kubizone/install pkg/apis/bind9/install)
 
 if ! command -v protoc >/dev/null; then
   echo 'protoc is not in PATH; Debian has it: apt-get install protobuf-compiler libprotobuf-dev' >&2
@@ -53,8 +53,8 @@ rm -f "${defaults[@]/%//zz_generated.defaults.go}"
 "$bin/defaulter-gen" "${header[@]}" --output-file zz_generated.defaults.go "${defaults[@]/#/$module/}"
 
 # The meta types are models of our OpenAPI too, without which the generic server does not start, and so are the reviews that a
-# standalone server answers.
-meta=(k8s.io/apimachinery/pkg/{apis/meta/v1,runtime,version,api/resource} k8s.io/api/{authentication,authorization}/v1)
+# standalone server answers, and the Scale of a Bind9Cluster.
+meta=(k8s.io/apimachinery/pkg/{apis/meta/v1,runtime,version,api/resource} k8s.io/api/{authentication,authorization,autoscaling}/v1)
 readonly_meta=()
 for package in "${meta[@]}"; do readonly_meta+=(--readonly-pkg "$package"); done
 "$bin/openapi-gen" "${header[@]}" \

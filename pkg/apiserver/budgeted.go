@@ -13,6 +13,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/storage"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -20,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/preview"
 )
 
-// sized is a Record, a Zone or a Delegation in the form in which it is stored.
+// sized is an object that counts in a budget, in the form in which it is stored.
 type sized interface {
 	runtime.Object
 	metav1.Object
@@ -88,26 +89,43 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	case *v1alpha1.Delegation:
 		return j.keys.StoredOctets(j.keys.Delegation(o.Namespace, o.Name), o.Size(), len(o.Spec.Namespaces))
 	}
-	return j.keys.StoredOctets(j.keys.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
+	resource := "zones"
+	switch object.(type) {
+	case *bind9.Bind9Cluster:
+		resource = "bind9clusters.bind9.kubi.zone"
+	case *bind9.Bind9Instance:
+		resource = "bind9instances.bind9.kubi.zone"
+	}
+	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted judges writes of Records, Zones or Delegations by the budgets of their namespaces before the ledger
-// decides about them, so that a refused one costs nothing.
+// budgeted judges writes of a resource by the budgets of their namespaces before the ledger decides about them, so that
+// a refused one costs nothing.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
+	// charges: a write is charged here. The ledger charges those that it commits, with all that they cause.
+	charges bool
+}
+
+func (b *budgeted) charge(of sized, err error) {
+	if b.charges && err == nil {
+		b.judge.budgets.Charge(of.GetNamespace(), of.Size())
+	}
 }
 
 func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	if err := b.judge.allowWrite(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
 	}
-	return b.Interface.Create(ctx, key, obj, out, ttl)
+	err := b.Interface.Create(ctx, key, obj, out, ttl)
+	b.charge(obj.(sized), err)
+	return err
 }
 
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
-	return b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
+	err := b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		var before sized
 		if response.ResourceVersion != 0 {
 			before = in.DeepCopyObject().(sized) // update may change in
@@ -118,6 +136,8 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 		}
 		return out, ttl, b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
 	}, cached)
+	b.charge(destination.(sized), err)
+	return err
 }
 
 // judgePreview judges a dry run as the write would be.

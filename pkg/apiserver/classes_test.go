@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
@@ -33,6 +34,13 @@ import (
 
 // whole is a standalone server with everything in it.
 func whole(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
+	t.Helper()
+	client, _ := wholeServer(t, change...)
+	return client.KubizoneV1alpha1()
+}
+
+// wholeServer is a standalone server with everything in it, by its client, and the address of its etcd.
+func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, string) {
 	t.Helper()
 	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
 	if err != nil {
@@ -89,7 +97,7 @@ func whole(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interfac
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client.KubizoneV1alpha1()
+	return client, etcd.Endpoint
 }
 
 func webhookClass(name string, namespaces ...string) *v1alpha1.DNSClass {
@@ -243,20 +251,7 @@ func testClassColumns(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 		"dnsclasses": "Name Provider Default Ready Age | Namespaces Message",
 		"deliveries": "Name Zone Class Serial Ready Age | Servers Message",
 	} {
-		body, err := api.RESTClient().Get().Resource(resource).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
-		var table metav1.Table
-		if err != nil || json.Unmarshal(body, &table) != nil {
-			t.Fatalf("%v: %s", err, body)
-		}
-		var narrow, wide []string
-		for _, column := range table.ColumnDefinitions {
-			if column.Priority == 0 {
-				narrow = append(narrow, column.Name)
-			} else {
-				wide = append(wide, column.Name)
-			}
-		}
-		if got := strings.Join(narrow, " ") + " | " + strings.Join(wide, " "); got != want {
+		if got := columnsOf(t, api.RESTClient(), resource); got != want {
 			t.Errorf("%s: %s, want %s", resource, got, want)
 		}
 	}
@@ -277,6 +272,25 @@ func testClassColumns(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 			}
 		}
 	}
+}
+
+// columnsOf are the columns of a resource's table, the wide ones after a bar.
+func columnsOf(t *testing.T, client rest.Interface, resource string) string {
+	t.Helper()
+	body, err := client.Get().Resource(resource).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
+	var table metav1.Table
+	if err != nil || json.Unmarshal(body, &table) != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	var narrow, wide []string
+	for _, column := range table.ColumnDefinitions {
+		if column.Priority == 0 {
+			narrow = append(narrow, column.Name)
+		} else {
+			wide = append(wide, column.Name)
+		}
+	}
+	return strings.Join(narrow, " ") + " | " + strings.Join(wide, " ")
 }
 
 func zoneOfClasses(namespace, name string, refs ...string) *v1alpha1.Zone {

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -51,6 +52,8 @@ type Delegated struct {
 	Zones *zoneview.Set
 	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
 	AllowInlineSecrets bool
+	// Fleet are the platform's rules for BIND 9 servers.
+	Fleet validation.FleetRules
 	// Budgets bound what the objects of a namespace take.
 	Budgets budget.Options
 }
@@ -110,7 +113,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
-	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
+	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, fleet: cfg.Fleet})
 }
 
 // applyServing says where the server listens, and bounds its requests. Authentication comes later.

@@ -28,8 +28,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -37,6 +39,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	ledgeretcd "kubi.zone/kubizone/pkg/ledger/etcd"
+	fleet "kubi.zone/kubizone/pkg/registry/bind9"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
@@ -128,6 +131,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 type storageOptions struct {
 	zones                *zoneview.Set
 	inlineSecrets, plain bool
+	fleet                validation.FleetRules
 }
 
 // assembleServer puts storage and views behind a door that config describes.
@@ -147,7 +151,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
 	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
-	return s.installGroup(registry, options, of, items)
+	return s.installGroups(registry, options, of, items)
 }
 
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
@@ -176,8 +180,13 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 				return count(s.ledger.Records(raw))
 			case v1alpha1.Resource("delegations"):
 				return count(s.ledger.Delegations(raw))
-			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"):
+			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"), bind9.Resource("clusterbind9providers"):
 				return count(raw) // nothing that a zone contains
+			case bind9.Resource("bind9clusters"), bind9.Resource("bind9instances"):
+				if s.budgets != nil {
+					raw = &budgeted{Interface: raw, judge: judge, resource: resource, charges: true}
+				}
+				return count(raw)
 			}
 			return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 		},
@@ -185,8 +194,8 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 	)
 }
 
-// installGroup makes the storage of the group and serves it.
-func (s *Server) installGroup(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
+// installGroups makes the storage of the groups and serves them.
+func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
 	judge := budgetJudge{s.budgets, s.ledger.Layout()}
 	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: judgePreview(judge, "records", s.ledger.PreviewRecord)})
 	if err != nil {
@@ -256,10 +265,25 @@ func (s *Server) installGroup(registry install.Registry, options generic.RESTOpt
 		"deliveries":            deliveries.Delivery,
 		"deliveries/status":     deliveries.Status,
 	}
-	if err := s.generic.InstallAPIGroup(&group); err != nil {
-		return fmt.Errorf("API group %s: %w", v1alpha1.GroupName, err)
+	fleet, err := s.fleetGroup(registry, options, of.fleet)
+	if err != nil {
+		return err
+	}
+	if err := s.generic.InstallAPIGroups(&group, fleet); err != nil {
+		return fmt.Errorf("API groups %s and %s: %w", v1alpha1.GroupName, bind9.GroupName, err)
 	}
 	return nil
+}
+
+// fleetGroup makes the storage of the group of BIND 9 servers. Nothing that a zone contains depends on it.
+func (s *Server) fleetGroup(registry install.Registry, options generic.RESTOptionsGetter, rules validation.FleetRules) (*genericapiserver.APIGroupInfo, error) {
+	paths, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: rules})
+	if err != nil {
+		return nil, err
+	}
+	group := genericapiserver.NewDefaultAPIGroupInfo(bind9.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+	group.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = paths
+	return &group, nil
 }
 
 // Registry is what /metrics shows beside upstream's.

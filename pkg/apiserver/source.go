@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
@@ -24,7 +23,7 @@ import (
 // etcdOptions are upstream's, for a store at where.
 func etcdOptions(registry install.Registry, where storagebackend.TransportConfig) *genericoptions.EtcdOptions {
 	stored := storagebackend.NewDefaultConfig(Prefix, registry.StorageCodec())
-	stored.EncodeVersioner = runtime.NewMultiGroupVersioner(v1alpha1.SchemeGroupVersion, schema.GroupKind{Group: v1alpha1.GroupName})
+	stored.EncodeVersioner = install.StoredVersions
 	tracing := stored.Transport.TracerProvider
 	stored.Transport = where
 	if stored.Transport.TracerProvider == nil {

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -45,6 +46,8 @@ type Config struct {
 
 	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
 	AllowInlineSecrets bool
+	// Fleet are the platform's rules for BIND 9 servers.
+	Fleet validation.FleetRules
 	// Budgets bound what the objects of a namespace take; nil: nothing does.
 	Budgets *budget.Options
 
@@ -74,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
+	if err := s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, fleet: cfg.Fleet, plain: cfg.plain}); err != nil {
 		s.Close()
 		return nil, err
 	}

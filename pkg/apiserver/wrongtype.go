@@ -20,13 +20,16 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"sigs.k8s.io/yaml"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -40,11 +43,13 @@ const (
 	shownText = 40
 )
 
-// kindsOf are the Go types of what the resources of our group hold.
-var kindsOf = map[string]reflect.Type{
-	"records": reflect.TypeFor[v1alpha1.Record](), "zones": reflect.TypeFor[v1alpha1.Zone](),
-	"delegations": reflect.TypeFor[v1alpha1.Delegation](), "dnsclasses": reflect.TypeFor[v1alpha1.DNSClass](), "deliveries": reflect.TypeFor[v1alpha1.Delivery](),
-	"changesets": reflect.TypeFor[v1alpha1.ChangeSet](),
+// kindsOf are the Go types of what the resources of our groups hold.
+var kindsOf = map[schema.GroupResource]reflect.Type{
+	v1alpha1.Resource("records"): reflect.TypeFor[v1alpha1.Record](), v1alpha1.Resource("zones"): reflect.TypeFor[v1alpha1.Zone](),
+	v1alpha1.Resource("delegations"): reflect.TypeFor[v1alpha1.Delegation](), v1alpha1.Resource("dnsclasses"): reflect.TypeFor[v1alpha1.DNSClass](),
+	v1alpha1.Resource("deliveries"): reflect.TypeFor[v1alpha1.Delivery](), v1alpha1.Resource("changesets"): reflect.TypeFor[v1alpha1.ChangeSet](),
+	bind9.Resource("clusterbind9providers"): reflect.TypeFor[bind9.ClusterBind9Provider](), bind9.Resource("bind9clusters"): reflect.TypeFor[bind9.Bind9Cluster](),
+	bind9.Resource("bind9instances"): reflect.TypeFor[bind9.Bind9Instance](),
 }
 
 // refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what
@@ -54,8 +59,12 @@ var kindsOf = map[string]reflect.Type{
 func refuseWrongTypes(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
-		if ok && info.IsResourceRequest && info.APIGroup == v1alpha1.GroupName && kindsOf[info.Resource] != nil && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
-			r.Body = &checkedBody{ReadCloser: r.Body, contentType: r.Header.Get("Content-Type"), of: kindsOf[info.Resource], strict: r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict}
+		of := reflect.Type(nil)
+		if ok && info.IsResourceRequest && info.Subresource != "scale" {
+			of = kindsOf[schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}]
+		}
+		if of != nil && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
+			r.Body = &checkedBody{ReadCloser: r.Body, contentType: r.Header.Get("Content-Type"), group: info.APIGroup, of: of, strict: r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict}
 		}
 		handler.ServeHTTP(w, r)
 	})
@@ -66,6 +75,7 @@ func refuseWrongTypes(handler http.Handler) http.Handler {
 type checkedBody struct {
 	io.ReadCloser
 	contentType string
+	group       string
 	of          reflect.Type
 	read        bytes.Buffer
 	long        bool
@@ -87,13 +97,13 @@ func (b *checkedBody) Read(into []byte) (int, error) {
 	read := b.read.Bytes()
 	b.read = bytes.Buffer{}
 	if wrong := wrongTypes(read, b.contentType, b.of, b.strict); len(wrong) > 0 {
-		return n, wrongTypesError(b.of.Name(), wrong)
+		return n, wrongTypesError(b.group, b.of.Name(), wrong)
 	}
 	return n, err
 }
 
 // wrongTypesError is the answer: each field in the message, and by itself in the causes.
-func wrongTypesError(kind string, wrong field.ErrorList) error {
+func wrongTypesError(group, kind string, wrong field.ErrorList) error {
 	var fields []string
 	var causes []metav1.StatusCause
 	for _, one := range wrong {
@@ -111,7 +121,7 @@ func wrongTypesError(kind string, wrong field.ErrorList) error {
 		causes = causes[:toldFields]
 	}
 	err := apierrors.NewBadRequest(kind + " cannot be read: " + strings.Join(fields, "; "))
-	err.ErrStatus.Details = &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: kind, Causes: causes}
+	err.ErrStatus.Details = &metav1.StatusDetails{Group: group, Kind: kind, Causes: causes}
 	return err
 }
 
@@ -222,9 +232,10 @@ func readsItself(of reflect.Type) bool {
 
 // forms are what types that read themselves take.
 var forms = map[reflect.Type]string{
-	reflect.TypeFor[metav1.Duration]():  `a duration, such as "24h" or "90s"`,
-	reflect.TypeFor[metav1.Time]():      `a time, such as "2026-01-02T15:04:05Z"`,
-	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
+	reflect.TypeFor[resource.Quantity](): `a quantity, such as "1Gi" or "500m"`,
+	reflect.TypeFor[metav1.Duration]():   `a duration, such as "24h" or "90s"`,
+	reflect.TypeFor[metav1.Time]():       `a time, such as "2026-01-02T15:04:05Z"`,
+	reflect.TypeFor[metav1.MicroTime]():  `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
 // checkFit returns the faults of a value that is to be of a type. With strict, a field that the type does not have is

@@ -25,11 +25,11 @@ const (
 	configReaped  = "reaped"
 )
 
-// Namespaces lists, sorted, the namespaces that have Zones, Records or Delegations. It costs a
+// Namespaces lists, sorted, the namespaces that have objects which the reaper removes. It costs a
 // round trip for each of them, whatever is in it.
 func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 	var out []string
-	for _, resource := range []string{"zones", "records", "delegations"} {
+	for _, resource := range []string{"zones", "records", "delegations", "bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone"} {
 		prefix := l.mem.Layout.Objects(resource)
 		end := clientv3.GetPrefixRangeEnd(prefix)
 		for from := prefix; ; {

@@ -28,8 +28,10 @@ func TestNamespaces_areThoseWithObjects_S8_3(t *testing.T) {
 			store.Must(s.CreateRecord(s.Ctx, store.Record(namespace, name, name+"."+namespace+".example.org.", "A", "192.0.2.1")))
 		}
 	}
+	// S11.1: what runs servers is an object of its namespace too.
+	store.Must(st.Client.Client.Put(s.Ctx, s.Ledger.Layout().Objects("bind9clusters.bind9.kubi.zone")+"fleet/edge", "k8s"))
 	got, err := s.Ledger.Namespaces(t.Context())
-	if want := []string{"platform", "team-a", "team-a-b", "team-a1", "team-b"}; !slices.Equal(got, want) || err != nil {
+	if want := []string{"fleet", "platform", "team-a", "team-a-b", "team-a1", "team-b"}; !slices.Equal(got, want) || err != nil {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }

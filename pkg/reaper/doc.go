@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reaper removes the Zones and Records of namespaces that are gone. kube-controller-manager empties a namespace
+// Package reaper removes the objects of namespaces that are gone. kube-controller-manager empties a namespace
 // that is deleted while we serve; what was left by one that was deleted while we did not would stay for ever.
 //
 // It promises (S8.3, each a brake, since what it does wrong is DNS that is gone):

@@ -34,17 +34,23 @@ type kind struct {
 	remove func(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// kinds in the order they are removed: a zone that goes last need not release its records, and a Delegation that is
-// in force nowhere releases none.
-func (r *Reaper) kinds(namespace string) []kind {
-	all := r.config.Objects.KubizoneV1alpha1()
+// listKinds returns the kinds in the order they are removed: a zone that goes last need not release its records, and
+// a Delegation that is in force nowhere releases none. A cluster goes before its instances, which its controller
+// would make anew.
+func (r *Reaper) listKinds(namespace string) []kind {
+	all, fleet := r.config.Objects.KubizoneV1alpha1(), r.config.Objects.Bind9V1alpha1()
 	records, zones, delegations := all.Records(namespace), all.Zones(namespace), all.Delegations(namespace)
+	clusters, instances := fleet.Bind9Clusters(namespace), fleet.Bind9Instances(namespace)
 	return []kind{
 		{"records", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return records.List(ctx, o) }, records.Delete},
 		{"zones", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return zones.List(ctx, o) }, zones.Delete},
 		{"delegations", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return delegations.List(ctx, o)
 		}, delegations.Delete},
+		{"bind9clusters", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return clusters.List(ctx, o) }, clusters.Delete},
+		{"bind9instances", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return instances.List(ctx, o)
+		}, instances.Delete},
 	}
 }
 
@@ -70,7 +76,7 @@ func walkRemovable(ctx context.Context, k kind, f func(metav1.Object) error) err
 
 // hasRemovable reports whether there is an object to remove.
 func (r *Reaper) hasRemovable(ctx context.Context, namespace string) (bool, error) {
-	for _, k := range r.kinds(namespace) {
+	for _, k := range r.listKinds(namespace) {
 		err := walkRemovable(ctx, k, func(metav1.Object) error { return errFound })
 		if errors.Is(err, errFound) {
 			return true, nil
@@ -86,7 +92,7 @@ func (r *Reaper) hasRemovable(ctx context.Context, namespace string) (bool, erro
 func (r *Reaper) emptyNamespace(ctx context.Context, namespace string) error {
 	tried, removed, failed := 0, 0, 0
 	var last error
-	for _, k := range r.kinds(namespace) {
+	for _, k := range r.listKinds(namespace) {
 		err := walkRemovable(ctx, k, func(object metav1.Object) error {
 			if tried++; tried%recheck == 1 {
 				if gone, err := r.isGone(ctx, namespace); err != nil || !gone {

@@ -38,7 +38,7 @@ const (
 
 // Store is what the reaper needs of the store; the ledger is one.
 type Store interface {
-	// Namespaces lists those that have objects.
+	// Namespaces lists those that have objects to remove.
 	Namespaces(ctx context.Context) ([]string, error)
 	// RememberCluster returns the cluster that the store belongs to, which is uid from now on where it is none yet.
 	RememberCluster(ctx context.Context, uid string) (string, error)

@@ -28,6 +28,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/reaper"
@@ -132,6 +133,20 @@ func (w *world) left() []string {
 		w.t.Fatal(err)
 	}
 	for _, o := range delegations.Items {
+		out = append(out, o.Namespace+"/"+o.Name)
+	}
+	clusters, err := w.objects.Bind9V1alpha1().Bind9Clusters("").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, o := range clusters.Items {
+		out = append(out, o.Namespace+"/"+o.Name)
+	}
+	instances, err := w.objects.Bind9V1alpha1().Bind9Instances("").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, o := range instances.Items {
 		out = append(out, o.Namespace+"/"+o.Name)
 	}
 	slices.Sort(out)
@@ -481,6 +496,26 @@ func TestReap_leavesTheDelegationsOfAZoneThatStays_S8_3(t *testing.T) {
 	w := newWorld(t, protected, inForce, waits)
 	w.run().pass(10 * time.Minute)
 	w.mustHave("after ten minutes", "gone/in-force", "gone/protected")
+}
+
+// S11.1: servers go with their namespace, a cluster before its instances.
+func TestReap_removesServers_S11_1(t *testing.T) {
+	meta := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-of-" + name)}
+	}
+	w := newWorld(t, record("team-b", "b"), &bind9.Bind9Cluster{ObjectMeta: meta("team-b", "edge")}, &bind9.Bind9Instance{ObjectMeta: meta("team-b", "edge-primary-0")},
+		&bind9.Bind9Cluster{ObjectMeta: meta("team-a", "edge")})
+	w.run().pass(10 * time.Minute)
+	w.mustHave("after ten minutes", "team-a/edge")
+	var deleted []string
+	for _, a := range w.objects.Actions() {
+		if d, ok := a.(clienttesting.DeleteActionImpl); ok {
+			deleted = append(deleted, d.GetResource().Resource)
+		}
+	}
+	if want := []string{"records", "bind9clusters", "bind9instances"}; !slices.Equal(deleted, want) {
+		t.Errorf("deleted %q, want %q", deleted, want)
+	}
 }
 
 func TestReap_isIdempotent_S8_3(t *testing.T) {

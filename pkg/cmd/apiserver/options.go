@@ -26,6 +26,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/admission/delegation"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
@@ -57,9 +58,11 @@ type Options struct {
 	Traces         *genericoptions.TracingOptions
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
-	Budgets            budget.Options
-	Metrics            *metrics.Options
-	Logs               *logs.Options
+	// Fleet are the platform's rules for BIND 9 servers.
+	Fleet   validation.FleetRules
+	Budgets budget.Options
+	Metrics *metrics.Options
+	Logs    *logs.Options
 }
 
 // addLogGates makes the gates of logging known beside the server's: once, and before any flag can name them.
@@ -85,6 +88,7 @@ func NewOptions() *Options {
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
 		Budgets:        budget.NewOptions(),
+		Fleet:          validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
@@ -158,6 +162,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Admission.AddFlags(all.FlagSet("admission"))
 	o.Traces.AddFlags(all.FlagSet("traces"))
 	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a secret themselves instead of naming a Secret. Every user who may read classes reads it: for tests.")
+	all.FlagSet("classes").StringSliceVar(&o.Fleet.Repositories, "bind9-image-repositories", o.Fleet.Repositories, "Repositories that images of Bind9Clusters and Bind9Instances may come from, with their registry; one that ends in / stands for all below it.")
 	o.Budgets.AddFlags(all.FlagSet("budgets"))
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))

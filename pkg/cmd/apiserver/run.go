@@ -71,7 +71,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication, Authorization: o.Authorization,
 		Audit: o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
-		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Budgets: o.Budgets,
+		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Fleet: o.Fleet, Budgets: o.Budgets,
 	})
 	if err != nil {
 		return stopped(told, err)

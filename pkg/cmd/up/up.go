@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -97,6 +98,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		Zones:       zones,
 
 		AllowInlineSecrets: c.AllowInlineSecrets,
+		Fleet:              validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 		Budgets:            c.Budgets,
 	})
 	if err != nil {

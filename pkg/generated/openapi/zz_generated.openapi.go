@@ -11,6 +11,7 @@ package openapi
 import (
 	v1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	resource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -18,154 +19,210 @@ import (
 	common "k8s.io/kube-openapi/pkg/common"
 	spec "k8s.io/kube-openapi/pkg/validation/spec"
 	ptr "k8s.io/utils/ptr"
-	v1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
+	v1alpha1 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
-		v1.BoundObjectReference{}.OpenAPIModelName():                     schema_k8sio_api_authentication_v1_BoundObjectReference(ref),
-		v1.SelfSubjectReview{}.OpenAPIModelName():                        schema_k8sio_api_authentication_v1_SelfSubjectReview(ref),
-		v1.SelfSubjectReviewStatus{}.OpenAPIModelName():                  schema_k8sio_api_authentication_v1_SelfSubjectReviewStatus(ref),
-		v1.TokenRequest{}.OpenAPIModelName():                             schema_k8sio_api_authentication_v1_TokenRequest(ref),
-		v1.TokenRequestSpec{}.OpenAPIModelName():                         schema_k8sio_api_authentication_v1_TokenRequestSpec(ref),
-		v1.TokenRequestStatus{}.OpenAPIModelName():                       schema_k8sio_api_authentication_v1_TokenRequestStatus(ref),
-		v1.TokenReview{}.OpenAPIModelName():                              schema_k8sio_api_authentication_v1_TokenReview(ref),
-		v1.TokenReviewSpec{}.OpenAPIModelName():                          schema_k8sio_api_authentication_v1_TokenReviewSpec(ref),
-		v1.TokenReviewStatus{}.OpenAPIModelName():                        schema_k8sio_api_authentication_v1_TokenReviewStatus(ref),
-		v1.UserInfo{}.OpenAPIModelName():                                 schema_k8sio_api_authentication_v1_UserInfo(ref),
-		authorizationv1.FieldSelectorAttributes{}.OpenAPIModelName():     schema_k8sio_api_authorization_v1_FieldSelectorAttributes(ref),
-		authorizationv1.LabelSelectorAttributes{}.OpenAPIModelName():     schema_k8sio_api_authorization_v1_LabelSelectorAttributes(ref),
-		authorizationv1.LocalSubjectAccessReview{}.OpenAPIModelName():    schema_k8sio_api_authorization_v1_LocalSubjectAccessReview(ref),
-		authorizationv1.NonResourceAttributes{}.OpenAPIModelName():       schema_k8sio_api_authorization_v1_NonResourceAttributes(ref),
-		authorizationv1.NonResourceRule{}.OpenAPIModelName():             schema_k8sio_api_authorization_v1_NonResourceRule(ref),
-		authorizationv1.ResourceAttributes{}.OpenAPIModelName():          schema_k8sio_api_authorization_v1_ResourceAttributes(ref),
-		authorizationv1.ResourceRule{}.OpenAPIModelName():                schema_k8sio_api_authorization_v1_ResourceRule(ref),
-		authorizationv1.SelfSubjectAccessReview{}.OpenAPIModelName():     schema_k8sio_api_authorization_v1_SelfSubjectAccessReview(ref),
-		authorizationv1.SelfSubjectAccessReviewSpec{}.OpenAPIModelName(): schema_k8sio_api_authorization_v1_SelfSubjectAccessReviewSpec(ref),
-		authorizationv1.SelfSubjectRulesReview{}.OpenAPIModelName():      schema_k8sio_api_authorization_v1_SelfSubjectRulesReview(ref),
-		authorizationv1.SelfSubjectRulesReviewSpec{}.OpenAPIModelName():  schema_k8sio_api_authorization_v1_SelfSubjectRulesReviewSpec(ref),
-		authorizationv1.SubjectAccessReview{}.OpenAPIModelName():         schema_k8sio_api_authorization_v1_SubjectAccessReview(ref),
-		authorizationv1.SubjectAccessReviewSpec{}.OpenAPIModelName():     schema_k8sio_api_authorization_v1_SubjectAccessReviewSpec(ref),
-		authorizationv1.SubjectAccessReviewStatus{}.OpenAPIModelName():   schema_k8sio_api_authorization_v1_SubjectAccessReviewStatus(ref),
-		authorizationv1.SubjectRulesReviewStatus{}.OpenAPIModelName():    schema_k8sio_api_authorization_v1_SubjectRulesReviewStatus(ref),
-		resource.Quantity{}.OpenAPIModelName():                           schema_apimachinery_pkg_api_resource_Quantity(ref),
-		metav1.APIGroup{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_APIGroup(ref),
-		metav1.APIGroupList{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_APIGroupList(ref),
-		metav1.APIResource{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_APIResource(ref),
-		metav1.APIResourceList{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_APIResourceList(ref),
-		metav1.APIVersions{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_APIVersions(ref),
-		metav1.ApplyOptions{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_ApplyOptions(ref),
-		metav1.Condition{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_Condition(ref),
-		metav1.CreateOptions{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_CreateOptions(ref),
-		metav1.DeleteOptions{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_DeleteOptions(ref),
-		metav1.Duration{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_Duration(ref),
-		metav1.FieldSelectorRequirement{}.OpenAPIModelName():             schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
-		metav1.FieldsV1{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_FieldsV1(ref),
-		metav1.GetOptions{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_GetOptions(ref),
-		metav1.GroupKind{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_GroupKind(ref),
-		metav1.GroupResource{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_GroupResource(ref),
-		metav1.GroupVersion{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_GroupVersion(ref),
-		metav1.GroupVersionForDiscovery{}.OpenAPIModelName():             schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
-		metav1.GroupVersionKind{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_GroupVersionKind(ref),
-		metav1.GroupVersionResource{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_GroupVersionResource(ref),
-		metav1.InternalEvent{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_InternalEvent(ref),
-		metav1.LabelSelector{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_LabelSelector(ref),
-		metav1.LabelSelectorRequirement{}.OpenAPIModelName():             schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
-		metav1.List{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_List(ref),
-		metav1.ListMeta{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_ListMeta(ref),
-		metav1.ListOptions{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_ListOptions(ref),
-		metav1.ManagedFieldsEntry{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
-		metav1.MicroTime{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_MicroTime(ref),
-		metav1.ObjectMeta{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_ObjectMeta(ref),
-		metav1.OwnerReference{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_OwnerReference(ref),
-		metav1.PartialObjectMetadata{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
-		metav1.PartialObjectMetadataList{}.OpenAPIModelName():            schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
-		metav1.Patch{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_Patch(ref),
-		metav1.PatchOptions{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_PatchOptions(ref),
-		metav1.Preconditions{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_Preconditions(ref),
-		metav1.RootPaths{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_RootPaths(ref),
-		metav1.ServerAddressByClientCIDR{}.OpenAPIModelName():            schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
-		metav1.ShardInfo{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_ShardInfo(ref),
-		metav1.Status{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_Status(ref),
-		metav1.StatusCause{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_StatusCause(ref),
-		metav1.StatusDetails{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_StatusDetails(ref),
-		metav1.Table{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_Table(ref),
-		metav1.TableColumnDefinition{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
-		metav1.TableOptions{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_TableOptions(ref),
-		metav1.TableRow{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_TableRow(ref),
-		metav1.TableRowCondition{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_TableRowCondition(ref),
-		metav1.Time{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_Time(ref),
-		metav1.Timestamp{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_Timestamp(ref),
-		metav1.TypeMeta{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_TypeMeta(ref),
-		metav1.UpdateOptions{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_UpdateOptions(ref),
-		metav1.WatchEvent{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_WatchEvent(ref),
-		runtime.RawExtension{}.OpenAPIModelName():                        schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
-		runtime.TypeMeta{}.OpenAPIModelName():                            schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
-		runtime.Unknown{}.OpenAPIModelName():                             schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
-		version.Info{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_version_Info(ref),
-		v1alpha1.AdoptingZone{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref),
-		v1alpha1.ChangeSet{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref),
-		v1alpha1.ChangeSetDelete{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref),
-		v1alpha1.ChangeSetItem{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref),
-		v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref),
-		v1alpha1.ChangeSetSpec{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref),
-		v1alpha1.ChangeSetStatus{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref),
-		v1alpha1.ClassHealth{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref),
-		v1alpha1.DNSClass{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref),
-		v1alpha1.DNSClassList{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref),
-		v1alpha1.DNSClassReference{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref),
-		v1alpha1.DNSClassSpec{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref),
-		v1alpha1.DNSClassStatus{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref),
-		v1alpha1.DelegatedZone{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DelegatedZone(ref),
-		v1alpha1.Delegation{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Delegation(ref),
-		v1alpha1.DelegationList{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref),
-		v1alpha1.DelegationRule{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref),
-		v1alpha1.DelegationSpec{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref),
-		v1alpha1.DelegationStatus{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref),
-		v1alpha1.DeliveredZone{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref),
-		v1alpha1.Delivery{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_Delivery(ref),
-		v1alpha1.DeliveryError{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref),
-		v1alpha1.DeliveryFormer{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryFormer(ref),
-		v1alpha1.DeliveryIntent{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref),
-		v1alpha1.DeliveryList{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref),
-		v1alpha1.DeliveryServer{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref),
-		v1alpha1.DeliverySpec{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref),
-		v1alpha1.DeliveryStatus{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
-		v1alpha1.Entry{}.OpenAPIModelName():                              schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
-		v1alpha1.HMACAuth{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
-		v1alpha1.NameServer{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_NameServer(ref),
-		v1alpha1.NamespaceSelection{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref),
-		v1alpha1.RFC2136Provider{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref),
-		v1alpha1.RRset{}.OpenAPIModelName():                              schema_kubizone_api_kubizone_v1alpha1_RRset(ref),
-		v1alpha1.Record{}.OpenAPIModelName():                             schema_kubizone_api_kubizone_v1alpha1_Record(ref),
-		v1alpha1.RecordDelegation{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref),
-		v1alpha1.RecordList{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_RecordList(ref),
-		v1alpha1.RecordReference{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RecordReference(ref),
-		v1alpha1.RecordSpec{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref),
-		v1alpha1.RecordStatus{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref),
-		v1alpha1.Row{}.OpenAPIModelName():                                schema_kubizone_api_kubizone_v1alpha1_Row(ref),
-		v1alpha1.Secondary{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_Secondary(ref),
-		v1alpha1.SecretKeyReference{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_SecretKeyReference(ref),
-		v1alpha1.SecretReference{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_SecretReference(ref),
-		v1alpha1.TTLChange{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref),
-		v1alpha1.TransferProvider{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref),
-		v1alpha1.WebhookProvider{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref),
-		v1alpha1.WebhookTLS{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref),
-		v1alpha1.Zone{}.OpenAPIModelName():                               schema_kubizone_api_kubizone_v1alpha1_Zone(ref),
-		v1alpha1.ZoneChange{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref),
-		v1alpha1.ZoneChanges{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref),
-		v1alpha1.ZoneChangesOptions{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref),
-		v1alpha1.ZoneEntries{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref),
-		v1alpha1.ZoneEntriesOptions{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref),
-		v1alpha1.ZoneHeader{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref),
-		v1alpha1.ZoneLimits{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref),
-		v1alpha1.ZoneList{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref),
-		v1alpha1.ZoneParent{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref),
-		v1alpha1.ZoneReference{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref),
-		v1alpha1.ZoneSpec{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref),
-		v1alpha1.ZoneStatus{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref),
-		v1alpha1.ZoneStep{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref),
-		v1alpha1.ZoneViewMeta{}.OpenAPIModelName():                       schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref),
+		v1.BoundObjectReference{}.OpenAPIModelName():                        schema_k8sio_api_authentication_v1_BoundObjectReference(ref),
+		v1.SelfSubjectReview{}.OpenAPIModelName():                           schema_k8sio_api_authentication_v1_SelfSubjectReview(ref),
+		v1.SelfSubjectReviewStatus{}.OpenAPIModelName():                     schema_k8sio_api_authentication_v1_SelfSubjectReviewStatus(ref),
+		v1.TokenRequest{}.OpenAPIModelName():                                schema_k8sio_api_authentication_v1_TokenRequest(ref),
+		v1.TokenRequestSpec{}.OpenAPIModelName():                            schema_k8sio_api_authentication_v1_TokenRequestSpec(ref),
+		v1.TokenRequestStatus{}.OpenAPIModelName():                          schema_k8sio_api_authentication_v1_TokenRequestStatus(ref),
+		v1.TokenReview{}.OpenAPIModelName():                                 schema_k8sio_api_authentication_v1_TokenReview(ref),
+		v1.TokenReviewSpec{}.OpenAPIModelName():                             schema_k8sio_api_authentication_v1_TokenReviewSpec(ref),
+		v1.TokenReviewStatus{}.OpenAPIModelName():                           schema_k8sio_api_authentication_v1_TokenReviewStatus(ref),
+		v1.UserInfo{}.OpenAPIModelName():                                    schema_k8sio_api_authentication_v1_UserInfo(ref),
+		authorizationv1.FieldSelectorAttributes{}.OpenAPIModelName():        schema_k8sio_api_authorization_v1_FieldSelectorAttributes(ref),
+		authorizationv1.LabelSelectorAttributes{}.OpenAPIModelName():        schema_k8sio_api_authorization_v1_LabelSelectorAttributes(ref),
+		authorizationv1.LocalSubjectAccessReview{}.OpenAPIModelName():       schema_k8sio_api_authorization_v1_LocalSubjectAccessReview(ref),
+		authorizationv1.NonResourceAttributes{}.OpenAPIModelName():          schema_k8sio_api_authorization_v1_NonResourceAttributes(ref),
+		authorizationv1.NonResourceRule{}.OpenAPIModelName():                schema_k8sio_api_authorization_v1_NonResourceRule(ref),
+		authorizationv1.ResourceAttributes{}.OpenAPIModelName():             schema_k8sio_api_authorization_v1_ResourceAttributes(ref),
+		authorizationv1.ResourceRule{}.OpenAPIModelName():                   schema_k8sio_api_authorization_v1_ResourceRule(ref),
+		authorizationv1.SelfSubjectAccessReview{}.OpenAPIModelName():        schema_k8sio_api_authorization_v1_SelfSubjectAccessReview(ref),
+		authorizationv1.SelfSubjectAccessReviewSpec{}.OpenAPIModelName():    schema_k8sio_api_authorization_v1_SelfSubjectAccessReviewSpec(ref),
+		authorizationv1.SelfSubjectRulesReview{}.OpenAPIModelName():         schema_k8sio_api_authorization_v1_SelfSubjectRulesReview(ref),
+		authorizationv1.SelfSubjectRulesReviewSpec{}.OpenAPIModelName():     schema_k8sio_api_authorization_v1_SelfSubjectRulesReviewSpec(ref),
+		authorizationv1.SubjectAccessReview{}.OpenAPIModelName():            schema_k8sio_api_authorization_v1_SubjectAccessReview(ref),
+		authorizationv1.SubjectAccessReviewSpec{}.OpenAPIModelName():        schema_k8sio_api_authorization_v1_SubjectAccessReviewSpec(ref),
+		authorizationv1.SubjectAccessReviewStatus{}.OpenAPIModelName():      schema_k8sio_api_authorization_v1_SubjectAccessReviewStatus(ref),
+		authorizationv1.SubjectRulesReviewStatus{}.OpenAPIModelName():       schema_k8sio_api_authorization_v1_SubjectRulesReviewStatus(ref),
+		autoscalingv1.ContainerResourceMetricSource{}.OpenAPIModelName():    schema_k8sio_api_autoscaling_v1_ContainerResourceMetricSource(ref),
+		autoscalingv1.ContainerResourceMetricStatus{}.OpenAPIModelName():    schema_k8sio_api_autoscaling_v1_ContainerResourceMetricStatus(ref),
+		autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName():      schema_k8sio_api_autoscaling_v1_CrossVersionObjectReference(ref),
+		autoscalingv1.ExternalMetricSource{}.OpenAPIModelName():             schema_k8sio_api_autoscaling_v1_ExternalMetricSource(ref),
+		autoscalingv1.ExternalMetricStatus{}.OpenAPIModelName():             schema_k8sio_api_autoscaling_v1_ExternalMetricStatus(ref),
+		autoscalingv1.HorizontalPodAutoscaler{}.OpenAPIModelName():          schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscaler(ref),
+		autoscalingv1.HorizontalPodAutoscalerCondition{}.OpenAPIModelName(): schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerCondition(ref),
+		autoscalingv1.HorizontalPodAutoscalerList{}.OpenAPIModelName():      schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerList(ref),
+		autoscalingv1.HorizontalPodAutoscalerSpec{}.OpenAPIModelName():      schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerSpec(ref),
+		autoscalingv1.HorizontalPodAutoscalerStatus{}.OpenAPIModelName():    schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerStatus(ref),
+		autoscalingv1.MetricSpec{}.OpenAPIModelName():                       schema_k8sio_api_autoscaling_v1_MetricSpec(ref),
+		autoscalingv1.MetricStatus{}.OpenAPIModelName():                     schema_k8sio_api_autoscaling_v1_MetricStatus(ref),
+		autoscalingv1.ObjectMetricSource{}.OpenAPIModelName():               schema_k8sio_api_autoscaling_v1_ObjectMetricSource(ref),
+		autoscalingv1.ObjectMetricStatus{}.OpenAPIModelName():               schema_k8sio_api_autoscaling_v1_ObjectMetricStatus(ref),
+		autoscalingv1.PodsMetricSource{}.OpenAPIModelName():                 schema_k8sio_api_autoscaling_v1_PodsMetricSource(ref),
+		autoscalingv1.PodsMetricStatus{}.OpenAPIModelName():                 schema_k8sio_api_autoscaling_v1_PodsMetricStatus(ref),
+		autoscalingv1.ResourceMetricSource{}.OpenAPIModelName():             schema_k8sio_api_autoscaling_v1_ResourceMetricSource(ref),
+		autoscalingv1.ResourceMetricStatus{}.OpenAPIModelName():             schema_k8sio_api_autoscaling_v1_ResourceMetricStatus(ref),
+		autoscalingv1.Scale{}.OpenAPIModelName():                            schema_k8sio_api_autoscaling_v1_Scale(ref),
+		autoscalingv1.ScaleSpec{}.OpenAPIModelName():                        schema_k8sio_api_autoscaling_v1_ScaleSpec(ref),
+		autoscalingv1.ScaleStatus{}.OpenAPIModelName():                      schema_k8sio_api_autoscaling_v1_ScaleStatus(ref),
+		resource.Quantity{}.OpenAPIModelName():                              schema_apimachinery_pkg_api_resource_Quantity(ref),
+		metav1.APIGroup{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_APIGroup(ref),
+		metav1.APIGroupList{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_APIGroupList(ref),
+		metav1.APIResource{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_APIResource(ref),
+		metav1.APIResourceList{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_APIResourceList(ref),
+		metav1.APIVersions{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_APIVersions(ref),
+		metav1.ApplyOptions{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_ApplyOptions(ref),
+		metav1.Condition{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_Condition(ref),
+		metav1.CreateOptions{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_CreateOptions(ref),
+		metav1.DeleteOptions{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_DeleteOptions(ref),
+		metav1.Duration{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_Duration(ref),
+		metav1.FieldSelectorRequirement{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
+		metav1.FieldsV1{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_FieldsV1(ref),
+		metav1.GetOptions{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_GetOptions(ref),
+		metav1.GroupKind{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_GroupKind(ref),
+		metav1.GroupResource{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_GroupResource(ref),
+		metav1.GroupVersion{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_GroupVersion(ref),
+		metav1.GroupVersionForDiscovery{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
+		metav1.GroupVersionKind{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_GroupVersionKind(ref),
+		metav1.GroupVersionResource{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_GroupVersionResource(ref),
+		metav1.InternalEvent{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_InternalEvent(ref),
+		metav1.LabelSelector{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_LabelSelector(ref),
+		metav1.LabelSelectorRequirement{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
+		metav1.List{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_List(ref),
+		metav1.ListMeta{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_ListMeta(ref),
+		metav1.ListOptions{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_ListOptions(ref),
+		metav1.ManagedFieldsEntry{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
+		metav1.MicroTime{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_MicroTime(ref),
+		metav1.ObjectMeta{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_ObjectMeta(ref),
+		metav1.OwnerReference{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_OwnerReference(ref),
+		metav1.PartialObjectMetadata{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
+		metav1.PartialObjectMetadataList{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
+		metav1.Patch{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_Patch(ref),
+		metav1.PatchOptions{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_PatchOptions(ref),
+		metav1.Preconditions{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_Preconditions(ref),
+		metav1.RootPaths{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_RootPaths(ref),
+		metav1.ServerAddressByClientCIDR{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
+		metav1.ShardInfo{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_ShardInfo(ref),
+		metav1.Status{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_Status(ref),
+		metav1.StatusCause{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_StatusCause(ref),
+		metav1.StatusDetails{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_StatusDetails(ref),
+		metav1.Table{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_Table(ref),
+		metav1.TableColumnDefinition{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
+		metav1.TableOptions{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_TableOptions(ref),
+		metav1.TableRow{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_TableRow(ref),
+		metav1.TableRowCondition{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_TableRowCondition(ref),
+		metav1.Time{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_Time(ref),
+		metav1.Timestamp{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_Timestamp(ref),
+		metav1.TypeMeta{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_TypeMeta(ref),
+		metav1.UpdateOptions{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_UpdateOptions(ref),
+		metav1.WatchEvent{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_WatchEvent(ref),
+		runtime.RawExtension{}.OpenAPIModelName():                           schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
+		runtime.TypeMeta{}.OpenAPIModelName():                               schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
+		runtime.Unknown{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
+		version.Info{}.OpenAPIModelName():                                   schema_k8sio_apimachinery_pkg_version_Info(ref),
+		v1alpha1.ACL{}.OpenAPIModelName():                                   schema_kubizone_api_bind9_v1alpha1_ACL(ref),
+		v1alpha1.Agent{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Agent(ref),
+		v1alpha1.Bind9Cluster{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref),
+		v1alpha1.Bind9ClusterList{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_Bind9ClusterList(ref),
+		v1alpha1.Bind9ClusterSpec{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref),
+		v1alpha1.Bind9ClusterStatus{}.OpenAPIModelName():                    schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref),
+		v1alpha1.Bind9Instance{}.OpenAPIModelName():                         schema_kubizone_api_bind9_v1alpha1_Bind9Instance(ref),
+		v1alpha1.Bind9InstanceList{}.OpenAPIModelName():                     schema_kubizone_api_bind9_v1alpha1_Bind9InstanceList(ref),
+		v1alpha1.Bind9InstanceSpec{}.OpenAPIModelName():                     schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref),
+		v1alpha1.Bind9InstanceStatus{}.OpenAPIModelName():                   schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref),
+		v1alpha1.ClusterBind9Provider{}.OpenAPIModelName():                  schema_kubizone_api_bind9_v1alpha1_ClusterBind9Provider(ref),
+		v1alpha1.ClusterBind9ProviderList{}.OpenAPIModelName():              schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderList(ref),
+		v1alpha1.ClusterBind9ProviderSpec{}.OpenAPIModelName():              schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref),
+		v1alpha1.ClusterBind9ProviderStatus{}.OpenAPIModelName():            schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref),
+		v1alpha1.ClusterReference{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_ClusterReference(ref),
+		v1alpha1.Config{}.OpenAPIModelName():                                schema_kubizone_api_bind9_v1alpha1_Config(ref),
+		v1alpha1.ExternalServer{}.OpenAPIModelName():                        schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref),
+		v1alpha1.Image{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Image(ref),
+		v1alpha1.InstanceEndpoint{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref),
+		v1alpha1.InstanceZones{}.OpenAPIModelName():                         schema_kubizone_api_bind9_v1alpha1_InstanceZones(ref),
+		v1alpha1.KeyRotation{}.OpenAPIModelName():                           schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref),
+		v1alpha1.NamespaceSelection{}.OpenAPIModelName():                    schema_kubizone_api_bind9_v1alpha1_NamespaceSelection(ref),
+		v1alpha1.Placement{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_Placement(ref),
+		v1alpha1.ProvidedCluster{}.OpenAPIModelName():                       schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref),
+		v1alpha1.RNDCKey{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_RNDCKey(ref),
+		v1alpha1.RateLimit{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_RateLimit(ref),
+		v1alpha1.Resources{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_Resources(ref),
+		v1alpha1.RoleSettings{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref),
+		v1alpha1.SecretKeyReference{}.OpenAPIModelName():                    schema_kubizone_api_bind9_v1alpha1_SecretKeyReference(ref),
+		v1alpha1.ServerCount{}.OpenAPIModelName():                           schema_kubizone_api_bind9_v1alpha1_ServerCount(ref),
+		v1alpha1.ServerSettings{}.OpenAPIModelName():                        schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref),
+		v1alpha1.Service{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Service(ref),
+		v1alpha1.Storage{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Storage(ref),
+		v1alpha1.Toleration{}.OpenAPIModelName():                            schema_kubizone_api_bind9_v1alpha1_Toleration(ref),
+		kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref),
+		kubizonev1alpha1.ChangeSet{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref),
+		kubizonev1alpha1.ChangeSetDelete{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref),
+		kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref),
+		kubizonev1alpha1.ChangeSetItemStatus{}.OpenAPIModelName():           schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref),
+		kubizonev1alpha1.ChangeSetSpec{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref),
+		kubizonev1alpha1.ChangeSetStatus{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref),
+		kubizonev1alpha1.ClassHealth{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref),
+		kubizonev1alpha1.DNSClass{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref),
+		kubizonev1alpha1.DNSClassList{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref),
+		kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName():             schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref),
+		kubizonev1alpha1.DNSClassSpec{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref),
+		kubizonev1alpha1.DNSClassStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref),
+		kubizonev1alpha1.DelegatedZone{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DelegatedZone(ref),
+		kubizonev1alpha1.Delegation{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_Delegation(ref),
+		kubizonev1alpha1.DelegationList{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref),
+		kubizonev1alpha1.DelegationRule{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref),
+		kubizonev1alpha1.DelegationSpec{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref),
+		kubizonev1alpha1.DelegationStatus{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref),
+		kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref),
+		kubizonev1alpha1.Delivery{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_Delivery(ref),
+		kubizonev1alpha1.DeliveryError{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref),
+		kubizonev1alpha1.DeliveryFormer{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryFormer(ref),
+		kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref),
+		kubizonev1alpha1.DeliveryList{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref),
+		kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref),
+		kubizonev1alpha1.DeliverySpec{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref),
+		kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
+		kubizonev1alpha1.Entry{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
+		kubizonev1alpha1.HMACAuth{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
+		kubizonev1alpha1.NameServer{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_NameServer(ref),
+		kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref),
+		kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref),
+		kubizonev1alpha1.RRset{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_RRset(ref),
+		kubizonev1alpha1.Record{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_Record(ref),
+		kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref),
+		kubizonev1alpha1.RecordList{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RecordList(ref),
+		kubizonev1alpha1.RecordReference{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_RecordReference(ref),
+		kubizonev1alpha1.RecordSpec{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref),
+		kubizonev1alpha1.RecordStatus{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref),
+		kubizonev1alpha1.Row{}.OpenAPIModelName():                           schema_kubizone_api_kubizone_v1alpha1_Row(ref),
+		kubizonev1alpha1.Secondary{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_Secondary(ref),
+		kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_SecretKeyReference(ref),
+		kubizonev1alpha1.SecretReference{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_SecretReference(ref),
+		kubizonev1alpha1.TTLChange{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref),
+		kubizonev1alpha1.TransferProvider{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref),
+		kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref),
+		kubizonev1alpha1.WebhookTLS{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref),
+		kubizonev1alpha1.Zone{}.OpenAPIModelName():                          schema_kubizone_api_kubizone_v1alpha1_Zone(ref),
+		kubizonev1alpha1.ZoneChange{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref),
+		kubizonev1alpha1.ZoneChanges{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref),
+		kubizonev1alpha1.ZoneChangesOptions{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref),
+		kubizonev1alpha1.ZoneEntries{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref),
+		kubizonev1alpha1.ZoneEntriesOptions{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref),
+		kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref),
+		kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref),
+		kubizonev1alpha1.ZoneList{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref),
+		kubizonev1alpha1.ZoneParent{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref),
+		kubizonev1alpha1.ZoneReference{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref),
+		kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref),
+		kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref),
+		kubizonev1alpha1.ZoneStep{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref),
+		kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref),
 	}
 }
 
@@ -1402,6 +1459,933 @@ func schema_k8sio_api_authorization_v1_SubjectRulesReviewStatus(ref common.Refer
 		},
 		Dependencies: []string{
 			authorizationv1.NonResourceRule{}.OpenAPIModelName(), authorizationv1.ResourceRule{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ContainerResourceMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in the requests and limits, describing a single container in each of the pods of the current scale target(e.g. CPU or memory). The values will be averaged together before being compared to the target. Such metrics are built into Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source. Only one \"target\" type should be set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"container": {
+						SchemaProps: spec.SchemaProps{
+							Description: "container is the name of the container in the pods of the scaling target.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "container"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ContainerResourceMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory).  Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.  It will only be present if `targetAverageValue` was set in the corresponding metric specification.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type. It will always be set, regardless of the corresponding metric specification.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"container": {
+						SchemaProps: spec.SchemaProps{
+							Description: "container is the name of the container in the pods of the scaling taget",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "currentAverageValue", "container"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_CrossVersionObjectReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CrossVersionObjectReference contains enough information to let you identify the referred resource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is the kind of the referent; More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the referent; More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the API version of the referent",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"kind", "name"},
+			},
+			VendorExtensible: spec.VendorExtensible{
+				Extensions: spec.Extensions{
+					"x-kubernetes-map-type": "atomic",
+				},
+			},
+		},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ExternalMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ExternalMetricSource indicates how to scale on a metric not associated with any Kubernetes object (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metricSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricSelector is used to identify a specific time series within a given metric.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetValue is the target value of the metric (as a quantity). Mutually exclusive with TargetAverageValue.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target per-pod value of global metric (as a quantity). Mutually exclusive with TargetValue.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ExternalMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ExternalMetricStatus indicates the current value of a global metric not associated with any Kubernetes object.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of a metric used for autoscaling in metric system.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metricSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricSelector is used to identify a specific time series within a given metric.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"currentValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentValue is the current value of the metric (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of metric averaged over autoscaled pods.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName", "currentValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscaler(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "configuration of a horizontal pod autoscaler.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec defines the behaviour of autoscaler. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.HorizontalPodAutoscalerSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the current information about the autoscaler.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.HorizontalPodAutoscalerStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.HorizontalPodAutoscalerSpec{}.OpenAPIModelName(), autoscalingv1.HorizontalPodAutoscalerStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HorizontalPodAutoscalerCondition describes the state of a HorizontalPodAutoscaler at a certain point.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type describes the current condition",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the status of the condition (True, False, Unknown)",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is the last time the condition transitioned from one status to another",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is the reason for the condition's last transition.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a human-readable explanation containing details about the transition",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration represents the .metadata.generation that the condition was set based upon. For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date with respect to the current state of the instance.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"type", "status"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "list of horizontal pod autoscaler objects.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of horizontal pod autoscaler objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(autoscalingv1.HorizontalPodAutoscaler{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.HorizontalPodAutoscaler{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "specification of a horizontal pod autoscaler.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"scaleTargetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scaleTargetRef is the reference to scaled resource; horizontal pod autoscaler will learn the current resource consumption and will set the desired number of pods by using its Scale subresource.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"minReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value is available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"maxReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxReplicas is the upper limit for the number of pods that can be set by the autoscaler; cannot be smaller than MinReplicas.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"targetCPUUtilizationPercentage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetCPUUtilizationPercentage is the target average CPU utilization (represented as a percentage of requested CPU) over all the pods; if not specified the default autoscaling policy will be used.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"scaleTargetRef", "maxReplicas"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "current status of a horizontal pod autoscaler",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the most recent generation observed by this autoscaler.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"lastScaleTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods; used by the autoscaler to control how often the number of pods is changed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"currentReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentReplicas is the current number of replicas of pods managed by this autoscaler.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredReplicas is the  desired number of replicas of pods managed by this autoscaler.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentCPUUtilizationPercentage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentCPUUtilizationPercentage is the current average CPU utilization over all pods, represented as a percentage of requested CPU, e.g. 70 means that an average pod is using now 70% of its requested CPU.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"currentReplicas", "desiredReplicas"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_MetricSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MetricSpec specifies how to scale based on a single metric (only `type` and one other matching field should be set at once).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is the type of metric source.  It should be one of \"ContainerResource\", \"External\", \"Object\", \"Pods\" or \"Resource\", each mapping to a matching field in the object.\n\nPossible enum values:\n - `\"ContainerResource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).\n - `\"External\"` is a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).\n - `\"Object\"` is a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).\n - `\"Pods\"` is a metric describing each pod in the current scale target (for example, transactions-processed-per-second). The values will be averaged together before being compared to the target value.\n - `\"Resource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ContainerResource", "External", "Object", "Pods", "Resource"},
+						},
+					},
+					"object": {
+						SchemaProps: spec.SchemaProps{
+							Description: "object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object).",
+							Ref:         ref(autoscalingv1.ObjectMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"pods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second).  The values will be averaged together before being compared to the target value.",
+							Ref:         ref(autoscalingv1.PodsMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(autoscalingv1.ResourceMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"containerResource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerResource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod of the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(autoscalingv1.ContainerResourceMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"external": {
+						SchemaProps: spec.SchemaProps{
+							Description: "external refers to a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).",
+							Ref:         ref(autoscalingv1.ExternalMetricSource{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"type"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.ContainerResourceMetricSource{}.OpenAPIModelName(), autoscalingv1.ExternalMetricSource{}.OpenAPIModelName(), autoscalingv1.ObjectMetricSource{}.OpenAPIModelName(), autoscalingv1.PodsMetricSource{}.OpenAPIModelName(), autoscalingv1.ResourceMetricSource{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_MetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MetricStatus describes the last-read state of a single metric.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is the type of metric source.  It will be one of \"ContainerResource\", \"External\", \"Object\", \"Pods\" or \"Resource\", each corresponds to a matching field in the object.\n\nPossible enum values:\n - `\"ContainerResource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).\n - `\"External\"` is a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).\n - `\"Object\"` is a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).\n - `\"Pods\"` is a metric describing each pod in the current scale target (for example, transactions-processed-per-second). The values will be averaged together before being compared to the target value.\n - `\"Resource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ContainerResource", "External", "Object", "Pods", "Resource"},
+						},
+					},
+					"object": {
+						SchemaProps: spec.SchemaProps{
+							Description: "object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object).",
+							Ref:         ref(autoscalingv1.ObjectMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"pods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second).  The values will be averaged together before being compared to the target value.",
+							Ref:         ref(autoscalingv1.PodsMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(autoscalingv1.ResourceMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"containerResource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerResource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(autoscalingv1.ContainerResourceMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"external": {
+						SchemaProps: spec.SchemaProps{
+							Description: "external refers to a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).",
+							Ref:         ref(autoscalingv1.ExternalMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"type"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.ContainerResourceMetricStatus{}.OpenAPIModelName(), autoscalingv1.ExternalMetricStatus{}.OpenAPIModelName(), autoscalingv1.ObjectMetricStatus{}.OpenAPIModelName(), autoscalingv1.PodsMetricStatus{}.OpenAPIModelName(), autoscalingv1.ResourceMetricStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ObjectMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ObjectMetricSource indicates how to scale on a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target is the described Kubernetes object.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetValue is the target value of the metric (as a quantity).",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric. When set, it is passed as an additional parameter to the metrics server for more specific metrics scoping When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"averageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "averageValue is the target value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"target", "metricName", "targetValue"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ObjectMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ObjectMetricStatus indicates the current value of a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target is the described Kubernetes object.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentValue is the current value of the metric (as a quantity).",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set in the ObjectMetricSource, it is passed as an additional parameter to the metrics server for more specific metrics scoping. When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"averageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "averageValue is the current value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"target", "metricName", "currentValue"},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.CrossVersionObjectReference{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_PodsMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodsMetricSource indicates how to scale on a metric describing each pod in the current scale target (for example, transactions-processed-per-second). The values will be averaged together before being compared to the target value.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set, it is passed as an additional parameter to the metrics server for more specific metrics scoping When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName", "targetAverageValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_PodsMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodsMetricStatus indicates the current value of a metric describing each pod in the current scale target (for example, transactions-processed-per-second).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set in the PodsMetricSource, it is passed as an additional parameter to the metrics server for more specific metrics scoping. When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName", "currentAverageValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ResourceMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory).  The values will be averaged together before being compared to the target.  Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.  Only one \"target\" type should be set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ResourceMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory).  Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.  It will only be present if `targetAverageValue` was set in the corresponding metric specification.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type. It will always be set, regardless of the corresponding metric specification.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "currentAverageValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_Scale(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Scale represents a scaling request for a resource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata; More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec defines the behavior of the scale. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.ScaleSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the current status of the scale. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status. Read-only.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(autoscalingv1.ScaleStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			autoscalingv1.ScaleSpec{}.OpenAPIModelName(), autoscalingv1.ScaleStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ScaleSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ScaleSpec describes the attributes of a scale subresource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the desired number of instances for the scaled object.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ScaleStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ScaleStatus represents the current status of a scale subresource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the actual number of observed instances of the scaled object.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the label query over pods that should match the replicas count. This is same as the label selector but in the string format to avoid introspection by clients. The string will be in the same format as the query-param syntax. More info about label selectors: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"replicas"},
+			},
+		},
 	}
 }
 
@@ -4079,6 +5063,2147 @@ func schema_k8sio_apimachinery_pkg_version_Info(ref common.ReferenceCallback) co
 	}
 }
 
+func schema_kubizone_api_bind9_v1alpha1_ACL(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ACL is an address list with a name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the list: letters, digits, \"-\" and \"_\".",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^[A-Za-z][A-Za-z0-9_-]*$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"entries": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "entries of the list. They may name lists that stand before it in acls.",
+							MinItems:    ptr.To[int64](1),
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name", "entries"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Agent is the program beside BIND that makes and removes zones there.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is Kubizone, for kubizone bind-agent, or Bindcar. Defaults to Kubizone.\n\nPossible enum values:\n - `\"Bindcar\"`\n - `\"Kubizone\"`",
+							Default:     v1alpha1.AgentKubizone,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Bindcar", "Kubizone"},
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image is its image. Absent: the server's default image of the kind.",
+							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
+						},
+					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resources of its container.",
+							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.Resources{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and each secondary.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state of the cluster.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.Bind9ClusterSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state of the cluster. The fleet controller writes it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.Bind9ClusterStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.Bind9ClusterSpec{}.OpenAPIModelName(), v1alpha1.Bind9ClusterStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9ClusterList is a list of Bind9Clusters.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the Bind9Clusters.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Bind9Cluster{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Bind9Cluster{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9ClusterSpec is the desired state of a cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.",
+							Pattern:     "^9\\.(18|20)$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
+						},
+					},
+					"config": {
+						SchemaProps: spec.SchemaProps{
+							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
+						},
+					},
+					"agent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
+						},
+					},
+					"rndcKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
+						},
+					},
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
+						},
+					},
+					"placement": {
+						SchemaProps: spec.SchemaProps{
+							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
+						},
+					},
+					"zoneNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
+						},
+					},
+					"primary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "primary are the primaries, named NAME-primary-0 and so on. Absent: none.",
+							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
+						},
+					},
+					"secondary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts them.",
+							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9ClusterStatus is the observed state of a cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"primaries": {
+						SchemaProps: spec.SchemaProps{
+							Description: "primaries counts the primaries.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ServerCount{}.OpenAPIModelName()),
+						},
+					},
+					"secondaries": {
+						SchemaProps: spec.SchemaProps{
+							Description: "secondaries counts the secondaries.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ServerCount{}.OpenAPIModelName()),
+						},
+					},
+					"instances": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "instances are the names of the Bind9Instances.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Ready, Progressing, Degraded and ConfigValid.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.ServerCount{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9Instance(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9Instance is one BIND 9 server: a pod of the cluster, or with spec.external a server elsewhere.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state of the server.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.Bind9InstanceSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state of the server. The fleet controller writes it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.Bind9InstanceStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.Bind9InstanceSpec{}.OpenAPIModelName(), v1alpha1.Bind9InstanceStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9InstanceList is a list of Bind9Instances.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the Bind9Instances.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Bind9Instance{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Bind9Instance{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9InstanceSpec is the desired state of a server.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"role": {
+						SchemaProps: spec.SchemaProps{
+							Description: "role is Primary or Secondary. Secondaries transfer zones; with the mode Update of a class primaries take updates. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Primary", "Secondary"},
+						},
+					},
+					"clusterRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone. Immutable.",
+							Ref:         ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is 1, or 0 for a server that is stopped and keeps its keys and its storage. Defaults to 1.",
+							Default:     v1alpha1.DefaultInstanceReplicas,
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](1),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.",
+							Pattern:     "^9\\.(18|20)$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
+						},
+					},
+					"config": {
+						SchemaProps: spec.SchemaProps{
+							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
+						},
+					},
+					"agent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
+						},
+					},
+					"rndcKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
+						},
+					},
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
+						},
+					},
+					"placement": {
+						SchemaProps: spec.SchemaProps{
+							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
+						},
+					},
+					"zoneNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
+						},
+					},
+					"service": {
+						SchemaProps: spec.SchemaProps{
+							Description: "service of the server. Absent: that of its role in the cluster.",
+							Ref:         ref(v1alpha1.Service{}.OpenAPIModelName()),
+						},
+					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resources of BIND's container. Absent: those of its role in the cluster.",
+							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
+						},
+					},
+					"external": {
+						SchemaProps: spec.SchemaProps{
+							Description: "external is a server that is not run here: nothing is made for it. It has no other settings than zoneNamespaces. Its author needs the right to create bind9instances/external.",
+							Ref:         ref(v1alpha1.ExternalServer{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"role"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.ExternalServer{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Resources{}.OpenAPIModelName(), v1alpha1.Service{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9InstanceStatus is the observed state of a server.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"addresses": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "addresses at which it answers queries, those of its Service: \"192.0.2.1:53\".",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"agentURL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agentURL is where its agent is reached.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"endpoints": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"pod",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "endpoints are its pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.InstanceEndpoint{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"zones": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zones counts the zones of the server.",
+							Ref:         ref(v1alpha1.InstanceZones{}.OpenAPIModelName()),
+						},
+					},
+					"rndcKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rndcKey is the age of its key.",
+							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
+						},
+					},
+					"configHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "configHash identifies the configuration that the server runs with.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Ready, Progressing, Degraded and ConfigValid.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.InstanceEndpoint{}.OpenAPIModelName(), v1alpha1.InstanceZones{}.OpenAPIModelName(), v1alpha1.KeyRotation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ClusterBind9Provider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterBind9Provider makes a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state of the clusters.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterBind9ProviderSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state of the clusters. The fleet controller writes it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterBind9ProviderStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.ClusterBind9ProviderSpec{}.OpenAPIModelName(), v1alpha1.ClusterBind9ProviderStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterBind9ProviderList is a list of ClusterBind9Providers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the ClusterBind9Providers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterBind9Provider{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.ClusterBind9Provider{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterBind9ProviderSpec is the desired state of the clusters of a provider.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespaces": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaces are those in which a Bind9Cluster is made. Absent, with no namespaceSelector: dns-system.",
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](63),
+													Pattern:   "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceSelector selects further namespaces by their labels.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.",
+							Pattern:     "^9\\.(18|20)$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
+						},
+					},
+					"config": {
+						SchemaProps: spec.SchemaProps{
+							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
+						},
+					},
+					"agent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
+						},
+					},
+					"rndcKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
+						},
+					},
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
+						},
+					},
+					"placement": {
+						SchemaProps: spec.SchemaProps{
+							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
+						},
+					},
+					"zoneNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
+						},
+					},
+					"primary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "primary are the primaries, named NAME-primary-0 and so on. Absent: none.",
+							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
+						},
+					},
+					"secondary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts them.",
+							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterBind9ProviderStatus is the observed state of the clusters of a provider.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"clusters": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"namespace",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "clusters are the Bind9Clusters, by namespace.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ProvidedCluster{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"servers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "servers counts the servers of all clusters.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ServerCount{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Ready, Progressing and Degraded.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.ProvidedCluster{}.OpenAPIModelName(), v1alpha1.ServerCount{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ClusterReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterReference names a Bind9Cluster of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Bind9Cluster.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Pattern:     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Config is BIND's configuration, as far as it may be chosen. An address list has elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, a prefix as 192.0.2.0/24, or the name of an element of acls, each with ! before it where it is excluded.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"recursion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "recursion lets the servers resolve names that are not theirs. A server that does so and serves zones answers with what it resolved where a zone is missing, so it is off unless it is said here. Defaults to false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"allowQuery": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "allowQuery is the address list of clients that are answered. Absent: any.",
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"allowRecursion": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "allowRecursion is the address list of clients for which names are resolved. Required with recursion.",
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"allowTransfer": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "allowTransfer is the address list of servers that may transfer the zones. Absent: none but the servers of the cluster, by their key.",
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"forwarders": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "forwarders are IP addresses, with or without a port, of servers that resolve names for these. Only with recursion.",
+							MaxItems:    ptr.To[int64](16),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"acls": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "acls are address lists with a name, which the other address lists may name.",
+							MaxItems:    ptr.To[int64](64),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ACL{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"dnssecValidation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnssecValidation is Auto or Off: whether answers that are resolved are proven by the root's key. Absent: Auto.\n\nPossible enum values:\n - `\"Auto\"`\n - `\"Off\"`",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Auto", "Off"},
+						},
+					},
+					"minimalResponses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minimalResponses leaves out of answers what a client can do without. Absent: true.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"queryLog": {
+						SchemaProps: spec.SchemaProps{
+							Description: "queryLog writes each query to the log of the container. Defaults to false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"ednsUDPSize": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ednsUDPSize is the largest answer by UDP in octets, 512 to 4096. Absent: 1232.",
+							Minimum:     ptr.To[float64](512),
+							Maximum:     ptr.To[float64](4096),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"tcpClients": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tcpClients is the most clients at once by TCP, 10 to 10000. Absent: 150, as BIND has it.",
+							Minimum:     ptr.To[float64](10),
+							Maximum:     ptr.To[float64](10000),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"rateLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.",
+							Ref:         ref(v1alpha1.RateLimit{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ACL{}.OpenAPIModelName(), v1alpha1.RateLimit{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ExternalServer is a server that is not run here.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"address": {
+						SchemaProps: spec.SchemaProps{
+							Description: "address at which it answers queries, an IP address with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\".",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"agentURL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agentURL is the base URL of its agent or bindcar, https, or http with allowPlainHTTP: \"https://192.0.2.1:8443\".",
+							Default:     "",
+							MaxLength:   ptr.To[int64](2048),
+							Pattern:     "^[Hh][Tt][Tt][Pp][Ss]?://.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"allowPlainHTTP": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowPlainHTTP lets agentURL be http: the token is read by every host on the way.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"caBundle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "caBundle are the PEM certificates of the authorities that the agent's certificate is verified with. Absent: those of the system.",
+							Type:        []string{"string"},
+							Format:      "byte",
+						},
+					},
+					"tokenSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.",
+							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
+						},
+					},
+					"clientSecretName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clientSecretName is a Secret of type kubernetes.io/tls of the namespace with the client's certificate and key.",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tsigSecretName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates: data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"address", "agentURL"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.SecretKeyReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Image names a container image. Its repository is one that the server allows (kubizone apiserver --bind9-image-repositories).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"repository": {
+						SchemaProps: spec.SchemaProps{
+							Description: "repository is the image without tag and digest, with its registry: \"docker.io/internetsystemsconsortium/bind9\".",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](255),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tag": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tag of the image. Absent, with no digest either: the version.",
+							MaxLength:   ptr.To[int64](128),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"digest": {
+						SchemaProps: spec.SchemaProps{
+							Description: "digest of the image: \"sha256:\" and 64 hexadecimal digits. It decides where a tag is given too.",
+							Pattern:     "^sha256:[0-9a-f]{64}$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"pullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullPolicy is Always, IfNotPresent or Never. Absent: as kubelet decides for a tag.\n\nPossible enum values:\n - `\"Always\"`\n - `\"IfNotPresent\"`\n - `\"Never\"`",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Always", "IfNotPresent", "Never"},
+						},
+					},
+					"pullSecrets": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are names of Secrets of the namespace with which the image is pulled.",
+							MaxItems:    ptr.To[int64](10),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"repository"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstanceEndpoint is one pod of a server.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pod": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pod is its name.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"address": {
+						SchemaProps: spec.SchemaProps{
+							Description: "address is its IP address.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"ready": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ready: it answers queries and its agent answers.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"bindVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bindVersion is the version of BIND there.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"agentVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agentVersion is the version of the agent there.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"pod"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_InstanceZones(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstanceZones counts the zones of a server.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"expected": {
+						SchemaProps: spec.SchemaProps{
+							Description: "expected is the number of zones that are delivered to it.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"loaded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "loaded is how many of them it answers for.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"expected", "loaded"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "KeyRotation is the age of a key.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"createdAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "createdAt is when the key was made.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"rotateAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rotateAt is when the next one is made.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"formerUntil": {
+						SchemaProps: spec.SchemaProps{
+							Description: "formerUntil is until when the key before it is taken.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_NamespaceSelection(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NamespaceSelection selects namespaces by name, by label, or by either.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"names": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "names of namespaces.",
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](63),
+													Pattern:   "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects namespaces by their labels. Empty ({}) selects all.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Placement(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Placement says on which nodes pods may run.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"spread": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "spread are the labels of nodes over which the servers of one role are spread. Absent: topology.kubernetes.io/zone and kubernetes.io/hostname. Empty: none.",
+							MaxItems:    ptr.To[int64](4),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"required": {
+						SchemaProps: spec.SchemaProps{
+							Description: "required refuses nodes on which the spread is not met; else they are taken where there are no others. Defaults to false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"nodeSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeSelector are labels that a node must have.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"tolerations": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "tolerations are taints that a node may have.",
+							MaxItems:    ptr.To[int64](32),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Toleration{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"priorityClassName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "priorityClassName of the pods.",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Toleration{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ProvidedCluster is the Bind9Cluster of a provider in one namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Bind9Cluster.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"ready": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ready: it is there and ready.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says why it is not.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"namespace"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_RNDCKey(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RNDCKey is the key by which the agent controls BIND.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"algorithm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
+							Default:     v1alpha1.KeyHMACSHA256,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"hmac-sha256", "hmac-sha384", "hmac-sha512"},
+						},
+					},
+					"rotateAfter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. The former key is taken for a while beside the new one. Absent: never.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"secretName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "secretName is a Secret of the namespace with a key of yours: data key-name, algorithm and secret (base64, as BIND writes it). It is not rotated. Absent: a key is made.",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Duration{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_RateLimit(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RateLimit bounds equal answers to a network.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"responsesPerSecond": {
+						SchemaProps: spec.SchemaProps{
+							Description: "responsesPerSecond is the number of equal answers a second to one network, 1 to 1000.",
+							Default:     0,
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](1000),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"windowSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "windowSeconds is over how many seconds they are counted, 1 to 3600. Absent: 15.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](3600),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"exemptClients": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "exemptClients is the address list of clients that are not bounded.",
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"responsesPerSecond"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Resources(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Resources of a container: quantities by resource name, cpu and memory.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"requests": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requests are what it is given at least.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"limits": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limits are what it is given at most.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RoleSettings are what the servers of one role have for themselves.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the number of servers, 0 to 100. The highest numbers go first. Defaults to 0.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](100),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels of the Bind9Instances, beside those of the cluster, for the selectors of a DNSClass.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"service": {
+						SchemaProps: spec.SchemaProps{
+							Description: "service of each server. Absent: a ClusterIP.",
+							Ref:         ref(v1alpha1.Service{}.OpenAPIModelName()),
+						},
+					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resources of BIND's container.",
+							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Resources{}.OpenAPIModelName(), v1alpha1.Service{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_SecretKeyReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SecretKeyReference names one value in a Secret of the namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Secret.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key of the value in the Secret's data.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "key"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ServerCount(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ServerCount counts servers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired is how many there shall be.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"current": {
+						SchemaProps: spec.SchemaProps{
+							Description: "current is how many Bind9Instances there are.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ready": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ready is how many of them are ready.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ServerSettings say how servers are run. A Bind9Instance has its own where it says them, block by block, else those of its Bind9Cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.",
+							Pattern:     "^9\\.(18|20)$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
+						},
+					},
+					"config": {
+						SchemaProps: spec.SchemaProps{
+							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
+						},
+					},
+					"agent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
+						},
+					},
+					"rndcKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rndcKey is the key by which the agent controls BIND. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.RNDCKey{}.OpenAPIModelName()),
+						},
+					},
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
+						},
+					},
+					"placement": {
+						SchemaProps: spec.SchemaProps{
+							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
+						},
+					},
+					"zoneNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Service(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Service is how the Service of an instance is reached.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.\n\nPossible enum values:\n - `\"ClusterIP\"`\n - `\"LoadBalancer\"`\n - `\"NodePort\"`",
+							Default:     v1alpha1.ServiceClusterIP,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ClusterIP", "LoadBalancer", "NodePort"},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations of the Service.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"externalTrafficPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "externalTrafficPolicy is Cluster or Local: with Local BIND sees the addresses of clients. Absent: Cluster. Not with ClusterIP.\n\nPossible enum values:\n - `\"Cluster\"`\n - `\"Local\"`",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Cluster", "Local"},
+						},
+					},
+					"loadBalancerSourceRanges": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "loadBalancerSourceRanges are prefixes of clients that reach a LoadBalancer. Absent: all.",
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Storage is where BIND keeps its zones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is EmptyDir or PersistentVolumeClaim.\n\nPossible enum values:\n - `\"EmptyDir\"`\n - `\"PersistentVolumeClaim\"`",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"EmptyDir", "PersistentVolumeClaim"},
+						},
+					},
+					"capacity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"storageClassName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "storageClassName of the claim. Absent: the default of the cluster.",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Toleration is a taint that a node may have, as in a pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key of the taint. Empty, with operator Exists: every taint.",
+							MaxLength:   ptr.To[int64](316),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"operator": {
+						SchemaProps: spec.SchemaProps{
+							Description: "operator is Equal or Exists. Absent: Equal.\n\nPossible enum values:\n - `\"Equal\"`\n - `\"Exists\"`",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Equal", "Exists"},
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value of the taint, with Equal.",
+							MaxLength:   ptr.To[int64](63),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"effect": {
+						SchemaProps: spec.SchemaProps{
+							Description: "effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: each of them.\n\nPossible enum values:\n - `\"NoExecute\"`\n - `\"NoSchedule\"`\n - `\"PreferNoSchedule\"`",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"NoExecute", "NoSchedule", "PreferNoSchedule"},
+						},
+					},
+					"tolerationSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tolerationSeconds is how long a pod stays, with NoExecute. Absent: for ever.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](2.147483647e+09),
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -4149,14 +7274,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 						SchemaProps: spec.SchemaProps{
 							Description: "spec has the changes.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ChangeSetSpec{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ChangeSetSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status of the answer has the outcome.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ChangeSetStatus{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ChangeSetStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -4164,7 +7289,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 			},
 		},
 		Dependencies: []string{
-			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.ChangeSetSpec{}.OpenAPIModelName(), v1alpha1.ChangeSetStatus{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.ChangeSetSpec{}.OpenAPIModelName(), kubizonev1alpha1.ChangeSetStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -4221,14 +7346,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 					"delete": {
 						SchemaProps: spec.SchemaProps{
 							Description: "delete names a Record to delete.",
-							Ref:         ref(v1alpha1.ChangeSetDelete{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ChangeSetDelete{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			runtime.RawExtension{}.OpenAPIModelName(), v1alpha1.ChangeSetDelete{}.OpenAPIModelName()},
+			runtime.RawExtension{}.OpenAPIModelName(), kubizonev1alpha1.ChangeSetDelete{}.OpenAPIModelName()},
 	}
 }
 
@@ -4304,7 +7429,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ChangeSetItem{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -4330,7 +7455,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ChangeSetItem{}.OpenAPIModelName()},
+			kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName()},
 	}
 }
 
@@ -4344,7 +7469,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "zoneRef is the zone of the items.",
-							Ref:         ref(v1alpha1.AdoptingZone{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"serial": {
@@ -4366,7 +7491,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.ChangeSetItemStatus{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -4376,7 +7501,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.AdoptingZone{}.OpenAPIModelName(), v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName()},
+			kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName(), kubizonev1alpha1.ChangeSetItemStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -4450,14 +7575,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the desired state of the class.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DNSClassSpec{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DNSClassSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is the observed state of the class. The controller writes it.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DNSClassStatus{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DNSClassStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -4465,7 +7590,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.DNSClassSpec{}.OpenAPIModelName(), v1alpha1.DNSClassStatus{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassSpec{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -4504,7 +7629,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCall
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.DNSClass{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.DNSClass{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -4515,7 +7640,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.DNSClass{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), kubizonev1alpha1.DNSClass{}.OpenAPIModelName()},
 	}
 }
 
@@ -4529,7 +7654,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref common.Referenc
 					"kind": {
 						SchemaProps: spec.SchemaProps{
 							Description: "kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.\n\nPossible enum values:\n - `\"Bind9Cluster\"`\n - `\"DNSClass\"`",
-							Default:     v1alpha1.KindDNSClass,
+							Default:     kubizonev1alpha1.KindDNSClass,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Bind9Cluster", "DNSClass"},
@@ -4582,7 +7707,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.NameServer{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.NameServer{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -4591,7 +7716,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					"namespaces": {
 						SchemaProps: spec.SchemaProps{
 							Description: "namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class, none for any other.",
-							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"views": {
@@ -4646,19 +7771,19 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					"transfer": {
 						SchemaProps: spec.SchemaProps{
 							Description: "transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).",
-							Ref:         ref(v1alpha1.TransferProvider{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.TransferProvider{}.OpenAPIModelName()),
 						},
 					},
 					"rfc2136": {
 						SchemaProps: spec.SchemaProps{
 							Description: "rfc2136 writes into an existing primary by dynamic update (RFC 2136).",
-							Ref:         ref(v1alpha1.RFC2136Provider{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName()),
 						},
 					},
 					"webhook": {
 						SchemaProps: spec.SchemaProps{
 							Description: "webhook calls an HTTP service that writes into a DNS provider.",
-							Ref:         ref(v1alpha1.WebhookProvider{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName()),
 						},
 					},
 					"allowRetain": {
@@ -4679,7 +7804,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.RFC2136Provider{}.OpenAPIModelName(), v1alpha1.TransferProvider{}.OpenAPIModelName(), v1alpha1.WebhookProvider{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName(), kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName(), kubizonev1alpha1.TransferProvider{}.OpenAPIModelName(), kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName()},
 	}
 }
 
@@ -4706,7 +7831,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 					"health": {
 						SchemaProps: spec.SchemaProps{
 							Description: "health is its result. It is information and delays no delivery.",
-							Ref:         ref(v1alpha1.ClassHealth{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ClassHealth{}.OpenAPIModelName()),
 						},
 					},
 					"conditions": {
@@ -4736,7 +7861,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), v1alpha1.ClassHealth{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ClassHealth{}.OpenAPIModelName()},
 	}
 }
 
@@ -4797,14 +7922,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the rule.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DelegationSpec{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DelegationSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status tells whether the rule is in force. The server writes it, and ignores what a client sends here.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DelegationStatus{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DelegationStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -4812,7 +7937,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.DelegationSpec{}.OpenAPIModelName(), v1alpha1.DelegationStatus{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.DelegationSpec{}.OpenAPIModelName(), kubizonev1alpha1.DelegationStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -4851,7 +7976,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref common.ReferenceCa
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Delegation{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Delegation{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -4862,7 +7987,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Delegation{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), kubizonev1alpha1.Delegation{}.OpenAPIModelName()},
 	}
 }
 
@@ -4886,7 +8011,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.RecordDelegation{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -4972,7 +8097,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.RecordDelegation{}.OpenAPIModelName()},
+			kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()},
 	}
 }
 
@@ -4987,7 +8112,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DelegatedZone{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DelegatedZone{}.OpenAPIModelName()),
 						},
 					},
 					"namespaces": {
@@ -5038,7 +8163,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.RecordDelegation{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -5082,7 +8207,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DelegatedZone{}.OpenAPIModelName(), v1alpha1.RecordDelegation{}.OpenAPIModelName()},
+			kubizonev1alpha1.DelegatedZone{}.OpenAPIModelName(), kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()},
 	}
 }
 
@@ -5103,7 +8228,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.",
-							Ref:         ref(v1alpha1.AdoptingZone{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"records": {
@@ -5140,7 +8265,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), v1alpha1.AdoptingZone{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()},
 	}
 }
 
@@ -5214,14 +8339,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "spec names the zone and the class. Immutable.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DeliverySpec{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DeliverySpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is the progress of the delivery.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DeliveryStatus{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -5229,7 +8354,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.DeliverySpec{}.OpenAPIModelName(), v1alpha1.DeliveryStatus{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.DeliverySpec{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -5437,7 +8562,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCall
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Delivery{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Delivery{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -5448,7 +8573,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Delivery{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), kubizonev1alpha1.Delivery{}.OpenAPIModelName()},
 	}
 }
 
@@ -5515,14 +8640,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCall
 						SchemaProps: spec.SchemaProps{
 							Description: "zone is the Zone of this namespace that is delivered.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DeliveredZone{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName()),
 						},
 					},
 					"classRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "classRef is the class that delivers it.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.DNSClassReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -5530,7 +8655,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.DeliveredZone{}.OpenAPIModelName()},
+			kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName(), kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName()},
 	}
 }
 
@@ -5570,7 +8695,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					"intent": {
 						SchemaProps: spec.SchemaProps{
 							Description: "intent is the write in progress, set before the first call and checked before every further one. Absent: no write is in progress.",
-							Ref:         ref(v1alpha1.DeliveryIntent{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName()),
 						},
 					},
 					"servers": {
@@ -5588,7 +8713,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.DeliveryServer{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -5597,7 +8722,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					"error": {
 						SchemaProps: spec.SchemaProps{
 							Description: "error is the last failure; absent after a success.",
-							Ref:         ref(v1alpha1.DeliveryError{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.DeliveryError{}.OpenAPIModelName()),
 						},
 					},
 					"failedRecords": {
@@ -5673,7 +8798,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.DeliveryFormer{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.DeliveryFormer{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -5709,7 +8834,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), v1alpha1.DeliveryError{}.OpenAPIModelName(), v1alpha1.DeliveryFormer{}.OpenAPIModelName(), v1alpha1.DeliveryIntent{}.OpenAPIModelName(), v1alpha1.DeliveryServer{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryFormer{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
 	}
 }
 
@@ -5772,7 +8897,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.RecordReference{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.RecordReference{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -5783,7 +8908,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.RecordReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.RecordReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -5797,7 +8922,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 					"secretRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "secretRef names the shared secret.",
-							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName()),
 						},
 					},
 					"secret": {
@@ -5810,7 +8935,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 					"algorithm": {
 						SchemaProps: spec.SchemaProps{
 							Description: "algorithm is SHA256 or SHA512. Defaults to SHA256.\n\nPossible enum values:\n - `\"SHA256\"`\n - `\"SHA512\"`",
-							Default:     v1alpha1.HMACAlgorithmSHA256,
+							Default:     kubizonev1alpha1.HMACAlgorithmSHA256,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"SHA256", "SHA512"},
@@ -5820,7 +8945,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SecretKeyReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -5948,13 +9073,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 						SchemaProps: spec.SchemaProps{
 							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"foreignRecords": {
 						SchemaProps: spec.SchemaProps{
 							Description: "foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at other names or of other types stay either way. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
-							Default:     v1alpha1.ForeignRecordsKeep,
+							Default:     kubizonev1alpha1.ForeignRecordsKeep,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Keep", "Replace"},
@@ -5965,7 +9090,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SecretReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6058,14 +9183,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the desired state of the Record: a name, a type and its data.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.RecordSpec{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.RecordSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is the observed state of the Record. The server writes it, and ignores what a client sends here.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.RecordStatus{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.RecordStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -6073,7 +9198,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 			},
 		},
 		Dependencies: []string{
-			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.RecordSpec{}.OpenAPIModelName(), v1alpha1.RecordStatus{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.RecordSpec{}.OpenAPIModelName(), kubizonev1alpha1.RecordStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -6175,7 +9300,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordList(ref common.ReferenceCallba
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Record{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Record{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6186,7 +9311,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordList(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Record{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), kubizonev1alpha1.Record{}.OpenAPIModelName()},
 	}
 }
 
@@ -6249,7 +9374,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "zoneRef names the Zone that domainName is relative to, and the only one that may adopt the Record. Without it the zone with the longest name that encloses domainName is taken.",
-							Ref:         ref(v1alpha1.ZoneReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()),
 						},
 					},
 					"type": {
@@ -6265,7 +9390,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					"class": {
 						SchemaProps: spec.SchemaProps{
 							Description: "class is the DNS class. Only IN is supported. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.4).",
-							Default:     v1alpha1.ClassIN,
+							Default:     kubizonev1alpha1.ClassIN,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"IN"},
@@ -6320,7 +9445,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ZoneReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6355,7 +9480,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "zoneRef names the Zone that has adopted the Record. Absent: no Zone has.",
-							Ref:         ref(v1alpha1.AdoptingZone{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"serial": {
@@ -6399,7 +9524,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), v1alpha1.AdoptingZone{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()},
 	}
 }
 
@@ -6460,13 +9585,13 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.",
-							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"catalog": {
 						SchemaProps: spec.SchemaProps{
 							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
-							Default:     v1alpha1.CatalogFollow,
+							Default:     kubizonev1alpha1.CatalogFollow,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Follow", "Ignore"},
@@ -6477,7 +9602,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SecretReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6621,7 +9746,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Secondary{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Secondary{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6650,7 +9775,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone may transfer.",
-							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"catalogZone": {
@@ -6664,7 +9789,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Secondary{}.OpenAPIModelName(), v1alpha1.SecretReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.Secondary{}.OpenAPIModelName(), kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6688,7 +9813,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
 							Description: "timeoutSeconds bounds one request, 1 to 30. Defaults to 30.",
-							Default:     v1alpha1.DefaultWebhookTimeout,
+							Default:     kubizonev1alpha1.DefaultWebhookTimeout,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](30),
 							Type:        []string{"integer"},
@@ -6698,25 +9823,25 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					"hmacAuth": {
 						SchemaProps: spec.SchemaProps{
 							Description: "hmacAuth signs requests.",
-							Ref:         ref(v1alpha1.HMACAuth{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.HMACAuth{}.OpenAPIModelName()),
 						},
 					},
 					"tls": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tls configures how server and client authenticate.",
-							Ref:         ref(v1alpha1.WebhookTLS{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.WebhookTLS{}.OpenAPIModelName()),
 						},
 					},
 					"bearerTokenFrom": {
 						SchemaProps: spec.SchemaProps{
 							Description: "bearerTokenFrom names a token sent in the Authorization header; only with https.",
-							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName()),
 						},
 					},
 					"apexNS": {
 						SchemaProps: spec.SchemaProps{
 							Description: "apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
-							Default:     v1alpha1.ApexNSDeliver,
+							Default:     kubizonev1alpha1.ApexNSDeliver,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Deliver", "Skip"},
@@ -6727,7 +9852,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.HMACAuth{}.OpenAPIModelName(), v1alpha1.SecretKeyReference{}.OpenAPIModelName(), v1alpha1.WebhookTLS{}.OpenAPIModelName()},
+			kubizonev1alpha1.HMACAuth{}.OpenAPIModelName(), kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName(), kubizonev1alpha1.WebhookTLS{}.OpenAPIModelName()},
 	}
 }
 
@@ -6748,14 +9873,14 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallba
 					"clientSecretRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.",
-							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SecretReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6791,14 +9916,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) co
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the desired state of the zone.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ZoneSpec{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is the observed state of the zone. The server writes it in the transaction that changes the zone, and ignores what a client sends here.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ZoneStatus{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -6806,7 +9931,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) co
 			},
 		},
 		Dependencies: []string{
-			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.ZoneSpec{}.OpenAPIModelName(), v1alpha1.ZoneStatus{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName(), kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName()},
 	}
 }
 
@@ -6851,7 +9976,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Entry{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Entry{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6869,7 +9994,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Entry{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Entry{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6885,7 +10010,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 					"record": {
 						SchemaProps: spec.SchemaProps{
 							Description: "record is the Record written, for callers who may list Records and ask for `sources=true`.",
-							Ref:         ref(v1alpha1.RecordReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.RecordReference{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -6893,7 +10018,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			metav1.Time{}.OpenAPIModelName(), v1alpha1.Entry{}.OpenAPIModelName(), v1alpha1.RecordReference{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.Entry{}.OpenAPIModelName(), kubizonev1alpha1.RecordReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6922,7 +10047,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "metadata of the Zone (name, namespace, uid).",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
 						},
 					},
 					"fqdn": {
@@ -6968,7 +10093,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ZoneChange{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.ZoneChange{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6986,7 +10111,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ZoneStep{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.ZoneStep{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6997,7 +10122,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ZoneChange{}.OpenAPIModelName(), v1alpha1.ZoneStep{}.OpenAPIModelName(), v1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
+			kubizonev1alpha1.ZoneChange{}.OpenAPIModelName(), kubizonev1alpha1.ZoneStep{}.OpenAPIModelName(), kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7095,7 +10220,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "metadata of the Zone (name, namespace, uid), and `continue` if a limit cut the answer.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
 						},
 					},
 					"fqdn": {
@@ -7141,7 +10266,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Entry{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Entry{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7164,7 +10289,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					"header": {
 						SchemaProps: spec.SchemaProps{
 							Description: "header is what the SOA and the zone's own name servers are made from, in the form `definition`.",
-							Ref:         ref(v1alpha1.ZoneHeader{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
 					"rrsets": {
@@ -7179,7 +10304,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.RRset{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.RRset{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7190,7 +10315,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Entry{}.OpenAPIModelName(), v1alpha1.RRset{}.OpenAPIModelName(), v1alpha1.ZoneHeader{}.OpenAPIModelName(), v1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
+			kubizonev1alpha1.Entry{}.OpenAPIModelName(), kubizonev1alpha1.RRset{}.OpenAPIModelName(), kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName(), kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7351,7 +10476,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref common.ReferenceCallba
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.NameServer{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.NameServer{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7362,7 +10487,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.NameServer{}.OpenAPIModelName()},
+			kubizonev1alpha1.NameServer{}.OpenAPIModelName()},
 	}
 }
 
@@ -7432,7 +10557,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Zone{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Zone{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7443,7 +10568,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Zone{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), kubizonev1alpha1.Zone{}.OpenAPIModelName()},
 	}
 }
 
@@ -7540,7 +10665,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.",
-							Ref:         ref(v1alpha1.ZoneReference{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()),
 						},
 					},
 					"delegations": {
@@ -7556,7 +10681,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.DelegationRule{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.DelegationRule{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7575,7 +10700,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.NameServer{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.NameServer{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7593,7 +10718,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"refresh": {
 						SchemaProps: spec.SchemaProps{
 							Description: "refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.",
-							Default:     v1alpha1.DefaultRefresh,
+							Default:     kubizonev1alpha1.DefaultRefresh,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7603,7 +10728,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"retry": {
 						SchemaProps: spec.SchemaProps{
 							Description: "retry is the number of seconds after which a secondary asks again if a refresh failed (SOA RETRY); less than refresh. Defaults to 7200.",
-							Default:     v1alpha1.DefaultRetry,
+							Default:     kubizonev1alpha1.DefaultRetry,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7613,7 +10738,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"expire": {
 						SchemaProps: spec.SchemaProps{
 							Description: "expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.",
-							Default:     v1alpha1.DefaultExpire,
+							Default:     kubizonev1alpha1.DefaultExpire,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7623,7 +10748,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"negativeResponseCache": {
 						SchemaProps: spec.SchemaProps{
 							Description: "negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.",
-							Default:     v1alpha1.DefaultNegativeResponseCache,
+							Default:     kubizonev1alpha1.DefaultNegativeResponseCache,
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7670,7 +10795,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.DNSClassReference{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7679,7 +10804,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"limits": {
 						SchemaProps: spec.SchemaProps{
 							Description: "limits bound how much other namespaces may add to the zone, and how much its own may remove at once.",
-							Ref:         ref(v1alpha1.ZoneLimits{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName()),
 						},
 					},
 					"deletionProtection": {
@@ -7692,7 +10817,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					"deletionPolicy": {
 						SchemaProps: spec.SchemaProps{
 							Description: "deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the zone's data from its providers.\n - `\"Retain\"` leaves the zone's data at its providers as it is.",
-							Default:     v1alpha1.DeletionPolicyDelete,
+							Default:     kubizonev1alpha1.DeletionPolicyDelete,
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Delete", "Retain"},
@@ -7710,7 +10835,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName(), v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.DelegationRule{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.ZoneLimits{}.OpenAPIModelName(), v1alpha1.ZoneReference{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName(), kubizonev1alpha1.DelegationRule{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -7787,7 +10912,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					"parentRef": {
 						SchemaProps: spec.SchemaProps{
 							Description: "parentRef names the zone that delegates this one; absent where it has none.",
-							Ref:         ref(v1alpha1.ZoneParent{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()),
 						},
 					},
 					"conditions": {
@@ -7830,7 +10955,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), v1alpha1.ZoneParent{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()},
 	}
 }
 
@@ -7874,13 +10999,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 					"headerBefore": {
 						SchemaProps: spec.SchemaProps{
 							Description: "headerBefore is the header before, when the step changed it.",
-							Ref:         ref(v1alpha1.ZoneHeader{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
 					"headerAfter": {
 						SchemaProps: spec.SchemaProps{
 							Description: "headerAfter is the header after, when the step changed it.",
-							Ref:         ref(v1alpha1.ZoneHeader{}.OpenAPIModelName()),
+							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
 					"removed": {
@@ -7895,7 +11020,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Row{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Row{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7913,7 +11038,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Row{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.Row{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7931,7 +11056,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.TTLChange{}.OpenAPIModelName()),
+										Ref: ref(kubizonev1alpha1.TTLChange{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7942,7 +11067,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			metav1.Time{}.OpenAPIModelName(), v1alpha1.Row{}.OpenAPIModelName(), v1alpha1.TTLChange{}.OpenAPIModelName(), v1alpha1.ZoneHeader{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.Row{}.OpenAPIModelName(), kubizonev1alpha1.TTLChange{}.OpenAPIModelName(), kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()},
 	}
 }
 

@@ -3,7 +3,8 @@
 
 // Package layout says where everything stands in etcd and how the ledger's own values are encoded.
 //
-// Objects stand where Kubernetes' storage expects them, under <prefix>/kubi.zone/zones/ and records/. The ledger's
+// Objects stand where Kubernetes' storage expects them, under <prefix>/kubi.zone/zones/,
+// <prefix>/bind9.kubi.zone/bind9clusters/ and so on. The ledger's
 // own keys stand under <prefix>/ledger/, outside every prefix that a watch of the API follows. Names in keys are
 // label-reversed, so that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
 //

@@ -46,8 +46,15 @@ func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects is the prefix of all objects of a resource.
-func (k Keys) Objects(resource string) string { return k.Prefix + "/kubi.zone/" + resource + "/" }
+// Objects is the prefix of all objects of a resource: "zones" of kubi.zone, or one of another group with that, as
+// "bind9clusters.bind9.kubi.zone".
+func (k Keys) Objects(resource string) string {
+	resource, group, ok := strings.Cut(resource, ".")
+	if !ok {
+		group = "kubi.zone"
+	}
+	return k.Prefix + "/" + group + "/" + resource + "/"
+}
 
 // ObjectName splits an object's key.
 func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
@@ -62,7 +69,10 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 
 // Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new
 // kind is named here before one of it is written.
-var Resources = []string{"zones", "records", "delegations", "deliveries", "dnsclasses"}
+var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses"}, FleetResources...)
+
+// FleetResources are those of the servers that zones are delivered to. No decision reads them.
+var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
 // Internal is the prefix of every key that is the ledger's own.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
@@ -340,7 +350,7 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets is what a Record, Zone or Delegation takes in etcd: its key, its form of so many octets and, as an
+// StoredOctets is what an object takes in etcd: its key, its form of so many octets and, as an
 // estimate, the ledger's own keys. values are a Record's, or the namespaces of a Delegation, each of which has its
 // rule in a key of its own.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {

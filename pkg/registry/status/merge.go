@@ -111,16 +111,21 @@ func NotOwned(further ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): set}
 }
 
-// NotOwnedOfStatus are the fields that no server-side apply of a status may own: everything outside of status, the
-// server's fields and the server's conditions.
-func NotOwnedOfStatus(fields, server []string) map[fieldpath.APIVersion]*fieldpath.Set {
-	set := fieldpath.NewSet(
+// OutsideOfStatus are the fields of an object that a write of its status leaves alone.
+func OutsideOfStatus() *fieldpath.Set {
+	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("spec"),
 		fieldpath.MakePathOrDie("metadata", "labels"),
 		fieldpath.MakePathOrDie("metadata", "annotations"),
 		fieldpath.MakePathOrDie("metadata", "finalizers"),
 		fieldpath.MakePathOrDie("metadata", "ownerReferences"),
 	)
+}
+
+// NotOwnedOfStatus are the fields that no server-side apply of a status may own: everything outside of status, the
+// server's fields and the server's conditions.
+func NotOwnedOfStatus(fields, server []string) map[fieldpath.APIVersion]*fieldpath.Set {
+	set := OutsideOfStatus()
 	for _, field := range fields {
 		set.Insert(fieldpath.MakePathOrDie("status", field))
 	}

@@ -12,18 +12,26 @@ import (
 	discovery "k8s.io/client-go/discovery"
 	rest "k8s.io/client-go/rest"
 	flowcontrol "k8s.io/client-go/util/flowcontrol"
+	bind9v1alpha1 "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
 	kubizonev1alpha1 "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 )
 
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
+	Bind9V1alpha1() bind9v1alpha1.Bind9V1alpha1Interface
 	KubizoneV1alpha1() kubizonev1alpha1.KubizoneV1alpha1Interface
 }
 
 // Clientset contains the clients for groups.
 type Clientset struct {
 	*discovery.DiscoveryClient
+	bind9V1alpha1    *bind9v1alpha1.Bind9V1alpha1Client
 	kubizoneV1alpha1 *kubizonev1alpha1.KubizoneV1alpha1Client
+}
+
+// Bind9V1alpha1 retrieves the Bind9V1alpha1Client
+func (c *Clientset) Bind9V1alpha1() bind9v1alpha1.Bind9V1alpha1Interface {
+	return c.bind9V1alpha1
 }
 
 // KubizoneV1alpha1 retrieves the KubizoneV1alpha1Client
@@ -75,6 +83,10 @@ func NewForConfigAndClient(c *rest.Config, httpClient *http.Client) (*Clientset,
 
 	var cs Clientset
 	var err error
+	cs.bind9V1alpha1, err = bind9v1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
 	cs.kubizoneV1alpha1, err = kubizonev1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
 	if err != nil {
 		return nil, err
@@ -100,6 +112,7 @@ func NewForConfigOrDie(c *rest.Config) *Clientset {
 // New creates a new Clientset for the given RESTClient.
 func New(c rest.Interface) *Clientset {
 	var cs Clientset
+	cs.bind9V1alpha1 = bind9v1alpha1.New(c)
 	cs.kubizoneV1alpha1 = kubizonev1alpha1.New(c)
 
 	cs.DiscoveryClient = discovery.NewDiscoveryClient(c)

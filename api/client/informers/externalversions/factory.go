@@ -17,6 +17,7 @@ import (
 	wait "k8s.io/apimachinery/pkg/util/wait"
 	cache "k8s.io/client-go/tools/cache"
 	versioned "kubi.zone/kubizone/api/client/clientset/versioned"
+	bind9 "kubi.zone/kubizone/api/client/informers/externalversions/bind9"
 	internalinterfaces "kubi.zone/kubizone/api/client/informers/externalversions/internalinterfaces"
 	kubizone "kubi.zone/kubizone/api/client/informers/externalversions/kubizone"
 )
@@ -312,7 +313,12 @@ type SharedInformerFactory interface {
 	// client.
 	InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) cache.SharedIndexInformer
 
+	Bind9() bind9.Interface
 	Kubizone() kubizone.Interface
+}
+
+func (f *sharedInformerFactory) Bind9() bind9.Interface {
+	return bind9.New(f, f.namespace, f.tweakListOptions)
 }
 
 func (f *sharedInformerFactory) Kubizone() kubizone.Interface {

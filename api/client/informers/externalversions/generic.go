@@ -10,7 +10,8 @@ import (
 
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	cache "k8s.io/client-go/tools/cache"
-	v1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
+	v1alpha1 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // GenericInformer is type of SharedIndexInformer which will locate and delegate to other
@@ -39,16 +40,24 @@ func (f *genericInformer) Lister() cache.GenericLister {
 // TODO extend this to unknown resources with a client pool
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
-	// Group=kubi.zone, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithResource("dnsclasses"):
+	// Group=bind9.kubi.zone, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("bind9clusters"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Bind9().V1alpha1().Bind9Clusters().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("bind9instances"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Bind9().V1alpha1().Bind9Instances().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("clusterbind9providers"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Bind9().V1alpha1().ClusterBind9Providers().Informer()}, nil
+
+		// Group=kubi.zone, Version=v1alpha1
+	case kubizonev1alpha1.SchemeGroupVersion.WithResource("dnsclasses"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().DNSClasses().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("delegations"):
+	case kubizonev1alpha1.SchemeGroupVersion.WithResource("delegations"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Delegations().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("deliveries"):
+	case kubizonev1alpha1.SchemeGroupVersion.WithResource("deliveries"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Deliveries().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("records"):
+	case kubizonev1alpha1.SchemeGroupVersion.WithResource("records"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Records().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("zones"):
+	case kubizonev1alpha1.SchemeGroupVersion.WithResource("zones"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Zones().Informer()}, nil
 
 	}

@@ -5,43 +5,63 @@ package install
 
 import (
 	"reflect"
+	"slices"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the version the generic server holds objects in. Its Go types are those of v1alpha1.
-var InternalGroupVersion = schema.GroupVersion{Group: v1alpha1.GroupName, Version: runtime.APIVersionInternal}
+// InternalGroupVersion is the version the generic server holds objects of kubi.zone in. Its Go types are those of
+// v1alpha1, and so it is with bind9.kubi.zone.
+var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
-// Install registers kubi.zone in a scheme, in every version and as the internal one.
+func internalOf(version schema.GroupVersion) schema.GroupVersion {
+	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
+}
+
+// StoredVersions are those that objects are stored in, one of each group.
+var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
+
+// Install registers both groups in a scheme, in every version and as the internal one.
 func Install(scheme *runtime.Scheme) {
 	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version
 	// that is served.
-	addVersion(scheme)
-	for kind, goType := range scheme.KnownTypes(v1alpha1.SchemeGroupVersion) {
-		if goType.PkgPath() == reflect.TypeFor[v1alpha1.Zone]().PkgPath() { // the others are of metav1
-			scheme.AddKnownTypeWithName(InternalGroupVersion.WithKind(kind), reflect.New(goType).Interface().(runtime.Object))
+	addVersions(scheme)
+	for _, version := range StoredVersions {
+		for kind, goType := range scheme.KnownTypes(version) {
+			if slices.Contains(typePackages, goType.PkgPath()) { // the others are of metav1
+				scheme.AddKnownTypeWithName(internalOf(version).WithKind(kind), reflect.New(goType).Interface().(runtime.Object))
+			}
 		}
+		utilruntime.Must(scheme.SetVersionPriority(version))
 	}
-	utilruntime.Must(scheme.SetVersionPriority(v1alpha1.SchemeGroupVersion))
+	scheme.AddKnownTypes(internalOf(autoscalingv1.SchemeGroupVersion), &autoscalingv1.Scale{})
 }
 
-// addVersion registers v1alpha1 with what a server needs of it beside the types: defaults, query parameters and field
-// selectors.
-func addVersion(scheme *runtime.Scheme) {
+// typePackages are the packages of the types of both groups.
+var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath()}
+
+// addVersions registers v1alpha1 of both groups with what a server needs of them beside the types: defaults, query
+// parameters and field selectors; and the Scale that the subresource scale of a Bind9Cluster answers with.
+func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(bind9install.AddToScheme(scheme))
+	scheme.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	utilruntime.Must(RegisterDefaults(scheme))
 	utilruntime.Must(addConversionFuncs(scheme))
 }
 
 // Registry is a scheme with its codecs. Each call of New makes a new one, so that none is shared.
 type Registry struct {
-	// Scheme knows kubi.zone, and the meta types of the unversioned group that every server answers with.
+	// Scheme knows both groups, and the meta types of the unversioned group that every server answers with.
 	Scheme *runtime.Scheme
 	// Codecs encode and decode the types of Scheme; strict where a client asks for field validation.
 	Codecs serializer.CodecFactory
@@ -64,7 +84,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 // may ask for.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	addVersion(scheme)
+	addVersions(scheme)
 	addUnversioned(scheme)
 	for _, add := range further {
 		utilruntime.Must(add(scheme))
@@ -76,5 +96,5 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 // the time of JSON to read. It reads every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
-		v1alpha1.SchemeGroupVersion, InternalGroupVersion)
+		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})
 }

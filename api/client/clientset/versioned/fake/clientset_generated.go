@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/testing"
 	applyconfiguration "kubi.zone/kubizone/api/client/applyconfiguration"
 	clientset "kubi.zone/kubizone/api/client/clientset/versioned"
+	bind9v1alpha1 "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
+	fakebind9v1alpha1 "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1/fake"
 	kubizonev1alpha1 "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	fakekubizonev1alpha1 "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1/fake"
 )
@@ -122,6 +124,11 @@ var (
 	_ clientset.Interface = &Clientset{}
 	_ testing.FakeClient  = &Clientset{}
 )
+
+// Bind9V1alpha1 retrieves the Bind9V1alpha1Client
+func (c *Clientset) Bind9V1alpha1() bind9v1alpha1.Bind9V1alpha1Interface {
+	return &fakebind9v1alpha1.FakeBind9V1alpha1{Fake: &c.Fake}
+}
 
 // KubizoneV1alpha1 retrieves the KubizoneV1alpha1Client
 func (c *Clientset) KubizoneV1alpha1() kubizonev1alpha1.KubizoneV1alpha1Interface {

@@ -11,6 +11,7 @@ import (
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	bind9v1alpha1 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -18,6 +19,7 @@ var scheme = runtime.NewScheme()
 var codecs = serializer.NewCodecFactory(scheme)
 
 var localSchemeBuilder = runtime.SchemeBuilder{
+	bind9v1alpha1.AddToScheme,
 	kubizonev1alpha1.AddToScheme,
 }
 

@@ -1,0 +1,205 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// Bind9Instance is one BIND 9 server: a pod of the cluster, or with spec.external a server elsewhere.
+type Bind9Instance struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec is the desired state of the server.
+	Spec Bind9InstanceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+	// status is the observed state of the server. The fleet controller writes it.
+	// +optional
+	Status Bind9InstanceStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// Bind9InstanceSpec is the desired state of a server.
+type Bind9InstanceSpec struct {
+	// role is Primary or Secondary. Secondaries transfer zones; with the mode Update of a class primaries take
+	// updates. Immutable.
+	Role Role `json:"role" protobuf:"bytes,1,opt,name=role,casttype=Role"`
+	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
+	// Immutable.
+	// +optional
+	ClusterRef *ClusterReference `json:"clusterRef,omitempty" protobuf:"bytes,2,opt,name=clusterRef"`
+	// replicas is 1, or 0 for a server that is stopped and keeps its keys and its storage. Defaults to 1.
+	// +optional
+	// +default=ref(DefaultInstanceReplicas)
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=1
+	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,3,opt,name=replicas"`
+	// ServerSettings are the server's own. Absent blocks are those of the cluster.
+	ServerSettings `json:",inline" protobuf:"bytes,4,opt,name=serverSettings"`
+	// service of the server. Absent: that of its role in the cluster.
+	// +optional
+	Service *Service `json:"service,omitempty" protobuf:"bytes,5,opt,name=service"`
+	// resources of BIND's container. Absent: those of its role in the cluster.
+	// +optional
+	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,6,opt,name=resources"`
+	// external is a server that is not run here: nothing is made for it. It has no other settings than zoneNamespaces.
+	// Its author needs the right to create bind9instances/external.
+	// +optional
+	External *ExternalServer `json:"external,omitempty" protobuf:"bytes,7,opt,name=external"`
+}
+
+// DefaultInstanceReplicas is the number of pods of an instance.
+const DefaultInstanceReplicas int32 = 1
+
+// Role of a server.
+// +enum
+type Role string
+
+const (
+	RolePrimary   Role = "Primary"
+	RoleSecondary Role = "Secondary"
+)
+
+// ClusterReference names a Bind9Cluster of the same namespace.
+type ClusterReference struct {
+	// name of the Bind9Cluster.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
+	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+}
+
+// ExternalServer is a server that is not run here.
+type ExternalServer struct {
+	// address at which it answers queries, an IP address with or without a port (53): "192.0.2.1",
+	// "[2001:db8::1]:5353".
+	// +k8s:validation:minLength=1
+	Address string `json:"address" protobuf:"bytes,1,opt,name=address"`
+	// agentURL is the base URL of its agent or bindcar, https, or http with allowPlainHTTP: "https://192.0.2.1:8443".
+	// +k8s:validation:pattern="^[Hh][Tt][Tt][Pp][Ss]?://."
+	// +k8s:validation:maxLength=2048
+	AgentURL string `json:"agentURL" protobuf:"bytes,2,opt,name=agentURL"`
+	// allowPlainHTTP lets agentURL be http: the token is read by every host on the way.
+	// +optional
+	AllowPlainHTTP bool `json:"allowPlainHTTP,omitempty" protobuf:"varint,3,opt,name=allowPlainHTTP"`
+	// caBundle are the PEM certificates of the authorities that the agent's certificate is verified with. Absent:
+	// those of the system.
+	// +optional
+	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,4,opt,name=caBundle"`
+	// tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.
+	// +optional
+	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty" protobuf:"bytes,5,opt,name=tokenSecretRef"`
+	// clientSecretName is a Secret of type kubernetes.io/tls of the namespace with the client's certificate and key.
+	// +optional
+	// +k8s:validation:maxLength=253
+	ClientSecretName string `json:"clientSecretName,omitempty" protobuf:"bytes,6,opt,name=clientSecretName"`
+	// tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates:
+	// data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.
+	// +optional
+	// +k8s:validation:maxLength=253
+	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,7,opt,name=tsigSecretName"`
+}
+
+// SecretKeyReference names one value in a Secret of the namespace.
+type SecretKeyReference struct {
+	// name of the Secret.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// key of the value in the Secret's data.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
+	Key string `json:"key" protobuf:"bytes,2,opt,name=key"`
+}
+
+// Bind9InstanceStatus is the observed state of a server.
+type Bind9InstanceStatus struct {
+	// observedGeneration is the metadata.generation that the status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
+	// addresses at which it answers queries, those of its Service: "192.0.2.1:53".
+	// +optional
+	// +listType=atomic
+	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
+	// agentURL is where its agent is reached.
+	// +optional
+	AgentURL string `json:"agentURL,omitempty" protobuf:"bytes,3,opt,name=agentURL"`
+	// endpoints are its pods.
+	// +optional
+	// +listType=map
+	// +listMapKey=pod
+	Endpoints []InstanceEndpoint `json:"endpoints,omitempty" protobuf:"bytes,4,rep,name=endpoints"`
+	// zones counts the zones of the server.
+	// +optional
+	Zones *InstanceZones `json:"zones,omitempty" protobuf:"bytes,5,opt,name=zones"`
+	// rndcKey is the age of its key.
+	// +optional
+	RNDCKey *KeyRotation `json:"rndcKey,omitempty" protobuf:"bytes,6,opt,name=rndcKey"`
+	// configHash identifies the configuration that the server runs with.
+	// +optional
+	ConfigHash string `json:"configHash,omitempty" protobuf:"bytes,7,opt,name=configHash"`
+	// conditions: Ready, Progressing, Degraded and ConfigValid.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,8,rep,name=conditions"`
+}
+
+// InstanceEndpoint is one pod of a server.
+type InstanceEndpoint struct {
+	// pod is its name.
+	// +k8s:validation:minLength=1
+	Pod string `json:"pod" protobuf:"bytes,1,opt,name=pod"`
+	// address is its IP address.
+	// +optional
+	Address string `json:"address,omitempty" protobuf:"bytes,2,opt,name=address"`
+	// ready: it answers queries and its agent answers.
+	// +optional
+	Ready bool `json:"ready,omitempty" protobuf:"varint,3,opt,name=ready"`
+	// bindVersion is the version of BIND there.
+	// +optional
+	BindVersion string `json:"bindVersion,omitempty" protobuf:"bytes,4,opt,name=bindVersion"`
+	// agentVersion is the version of the agent there.
+	// +optional
+	AgentVersion string `json:"agentVersion,omitempty" protobuf:"bytes,5,opt,name=agentVersion"`
+}
+
+// InstanceZones counts the zones of a server.
+type InstanceZones struct {
+	// expected is the number of zones that are delivered to it.
+	Expected int32 `json:"expected" protobuf:"varint,1,opt,name=expected"`
+	// loaded is how many of them it answers for.
+	Loaded int32 `json:"loaded" protobuf:"varint,2,opt,name=loaded"`
+}
+
+// KeyRotation is the age of a key.
+type KeyRotation struct {
+	// createdAt is when the key was made.
+	// +optional
+	CreatedAt *metav1.Time `json:"createdAt,omitempty" protobuf:"bytes,1,opt,name=createdAt"`
+	// rotateAt is when the next one is made.
+	// +optional
+	RotateAt *metav1.Time `json:"rotateAt,omitempty" protobuf:"bytes,2,opt,name=rotateAt"`
+	// formerUntil is until when the key before it is taken.
+	// +optional
+	FormerUntil *metav1.Time `json:"formerUntil,omitempty" protobuf:"bytes,3,opt,name=formerUntil"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// Bind9InstanceList is a list of Bind9Instances.
+type Bind9InstanceList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+	// items are the Bind9Instances.
+	Items []Bind9Instance `json:"items" protobuf:"bytes,2,rep,name=items"`
+}

@@ -1,0 +1,92 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// +genclient
+// +genclient:nonNamespaced
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ClusterBind9Provider makes a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.
+type ClusterBind9Provider struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec is the desired state of the clusters.
+	Spec ClusterBind9ProviderSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+	// status is the observed state of the clusters. The fleet controller writes it.
+	// +optional
+	Status ClusterBind9ProviderStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// ClusterBind9ProviderSpec is the desired state of the clusters of a provider.
+type ClusterBind9ProviderSpec struct {
+	// namespaces are those in which a Bind9Cluster is made. Absent, with no namespaceSelector: dns-system.
+	// +optional
+	// +listType=set
+	// +k8s:validation:maxItems=1000
+	// +k8s:validation:items:maxLength=63
+	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,1,rep,name=namespaces"`
+	// namespaceSelector selects further namespaces by their labels.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,2,opt,name=namespaceSelector"`
+	// Bind9ClusterSpec is the spec of each cluster.
+	Bind9ClusterSpec `json:",inline" protobuf:"bytes,3,opt,name=cluster"`
+}
+
+// DefaultProviderNamespace is the namespace of a provider that selects none.
+const DefaultProviderNamespace = "dns-system"
+
+// ClusterBind9ProviderStatus is the observed state of the clusters of a provider.
+type ClusterBind9ProviderStatus struct {
+	// observedGeneration is the metadata.generation that the status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
+	// clusters are the Bind9Clusters, by namespace.
+	// +optional
+	// +listType=map
+	// +listMapKey=namespace
+	Clusters []ProvidedCluster `json:"clusters,omitempty" protobuf:"bytes,2,rep,name=clusters"`
+	// servers counts the servers of all clusters.
+	// +optional
+	Servers ServerCount `json:"servers,omitempty" protobuf:"bytes,3,opt,name=servers"`
+	// conditions: Ready, Progressing and Degraded.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
+}
+
+// ProvidedCluster is the Bind9Cluster of a provider in one namespace.
+type ProvidedCluster struct {
+	// namespace of the Bind9Cluster.
+	// +k8s:validation:minLength=1
+	Namespace string `json:"namespace" protobuf:"bytes,1,opt,name=namespace"`
+	// ready: it is there and ready.
+	// +optional
+	Ready bool `json:"ready,omitempty" protobuf:"varint,2,opt,name=ready"`
+	// message says why it is not.
+	// +optional
+	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ClusterBind9ProviderList is a list of ClusterBind9Providers.
+type ClusterBind9ProviderList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+	// items are the ClusterBind9Providers.
+	Items []ClusterBind9Provider `json:"items" protobuf:"bytes,2,rep,name=items"`
+}

@@ -1,0 +1,591 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+// Limits of the objects of bind9.kubi.zone (S11.2).
+const (
+	// MaxFleetOctets bounds the stored size of an object; its spec may take half of that.
+	MaxFleetOctets = 64 << 10
+	// MaxServersOfRole is the most servers of one role of a cluster.
+	MaxServersOfRole = 100
+
+	maxForwarders     = 16
+	maxSpread         = 4
+	maxTolerations    = 32
+	maxLabels         = 32
+	maxSourceRanges   = 256
+	maxPullSecrets    = 10
+	minRotation       = time.Hour
+	maxRotation       = 365 * 24 * time.Hour
+	maxRepository     = 255
+	splitFleet        = "name fewer addresses, or write prefixes"
+	longestSuffix     = "-secondary-99" // of the instances of a cluster
+	fleetNamespaceMax = MaxClassNamespaces
+)
+
+// BINDVersions are the release series of BIND that a server may have.
+var BINDVersions = []string{"9.18", "9.20"}
+
+// FleetRules are what the platform says of all servers.
+type FleetRules struct {
+	// Repositories are those that images may come from: exactly, or with a trailing slash all below it.
+	Repositories []string
+}
+
+// DefaultImageRepositories are those of BIND by its maintainers, and of bindcar.
+var DefaultImageRepositories = []string{"docker.io/internetsystemsconsortium/bind9", "ghcr.io/firestoned/bindcar"}
+
+func (r *FleetRules) allowsRepository(repository string) bool {
+	return slices.ContainsFunc(r.Repositories, func(allowed string) bool {
+		return repository == allowed || strings.HasSuffix(allowed, "/") && strings.HasPrefix(repository, allowed)
+	})
+}
+
+var (
+	// imageRepository is a repository with its registry, as OCI's distribution specification has it, in which the
+	// registry must be said: without it the node's configuration decides where the image comes from.
+	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
+	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
+
+// ClusterBind9Provider validates a new provider, or with before the change to it.
+func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules FleetRules) field.ErrorList {
+	judge := func(o *bind9.ClusterBind9Provider) field.ErrorList { return validateProvider(&o.Spec, &rules) }
+	if before == nil {
+		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, false, len(longestSuffix)), judge(after)...)
+	}
+	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec, &before.Status})
+	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
+}
+
+// Bind9Cluster is ClusterBind9Provider for a Bind9Cluster.
+func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.ErrorList {
+	judge := func(o *bind9.Bind9Cluster) field.ErrorList { return validateCluster(&o.Spec, &rules) }
+	if before == nil {
+		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, true, len(longestSuffix)), judge(after)...)
+	}
+	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec, &before.Status})
+	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
+}
+
+// Bind9Instance is ClusterBind9Provider for a Bind9Instance.
+func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.ErrorList {
+	judge := func(o *bind9.Bind9Instance) field.ErrorList { return validateInstance(&o.Spec, &rules) }
+	if before == nil {
+		return append(validateNewFleetObject(&after.ObjectMeta, &after.Spec, &after.Status, true, 0), judge(after)...)
+	}
+	errs := validateFleetUpdate(fleetParts{&after.ObjectMeta, &after.Spec, &after.Status}, fleetParts{&before.ObjectMeta, &before.Spec, &before.Status})
+	if after.Spec.Role != before.Spec.Role {
+		errs = append(errs, field.Invalid(specPath.Child("role"), after.Spec.Role, fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", before.Spec.Role)))
+	}
+	if clusterOf(&after.Spec) != clusterOf(&before.Spec) {
+		errs = append(errs, field.Invalid(specPath.Child("clusterRef", "name"), clusterOf(&after.Spec), fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", clusterOf(&before.Spec))))
+	}
+	if (after.Spec.External == nil) != (before.Spec.External == nil) {
+		errs = append(errs, field.Forbidden(specPath.Child("external"), "a server that is run here does not become one elsewhere, nor the other way round: make another Bind9Instance and delete this one (S11.3)"))
+	}
+	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
+}
+
+// FleetStatusUpdate validates the status that a controller wrote to an object of the group.
+func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
+	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages and lists")...)
+	return append(errs, validateConditions(conditions, field.NewPath("status", "conditions"))...)
+}
+
+func clusterOf(spec *bind9.Bind9InstanceSpec) string {
+	if spec.ClusterRef == nil {
+		return ""
+	}
+	return spec.ClusterRef.Name
+}
+
+// fleetParts are the parts of an object whose sizes are bounded.
+type fleetParts struct {
+	meta         *metav1.ObjectMeta
+	spec, status interface{ Size() int }
+}
+
+// validateNewFleetObject judges what the kinds have in common. Services are named after instances, and these after
+// clusters, with up to longest more characters: a Service takes a label that begins with a letter.
+func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
+	path := field.NewPath("metadata")
+	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
+	if most := utilvalidation.DNS1035LabelMaxLength - longest; len(meta.Name) > most {
+		errs = append(errs, field.Invalid(path.Child("name"), cut(meta.Name), fmt.Sprintf("must be no more than %d characters: servers are named after it (S11.3)", most)))
+	}
+	return append(errs, validateFleetSize(sizesOf(meta, spec, status), partSizes{})...)
+}
+
+func validateFleetUpdate(after, before fleetParts) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(after.meta, before.meta, field.NewPath("metadata"))
+	return append(errs, validateFleetSize(sizesOf(after.meta, after.spec, after.status), sizesOf(before.meta, before.spec, before.status))...)
+}
+
+func validateFleetSize(is, was partSizes) field.ErrorList {
+	if errs := validateOctets(specPath, "spec", is.spec, was.spec, MaxFleetOctets/2, splitFleet); errs != nil {
+		return errs
+	}
+	return validateSize("object", is, was, MaxFleetOctets, splitFleet)
+}
+
+func validateProvider(spec *bind9.ClusterBind9ProviderSpec, rules *FleetRules) field.ErrorList {
+	var errs field.ErrorList
+	path := specPath.Child("namespaces")
+	if n := len(spec.Namespaces); n > fleetNamespaceMax {
+		errs = append(errs, field.TooMany(path, n, fleetNamespaceMax))
+	} else {
+		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
+	}
+	errs = append(errs, metavalidation.ValidateLabelSelector(spec.NamespaceSelector, metavalidation.LabelSelectorValidationOptions{}, specPath.Child("namespaceSelector"))...)
+	return append(errs, validateCluster(&spec.Bind9ClusterSpec, rules)...)
+}
+
+func validateCluster(spec *bind9.Bind9ClusterSpec, rules *FleetRules) field.ErrorList {
+	errs := validateServerSettings(&spec.ServerSettings, rules)
+	for name, role := range map[string]*bind9.RoleSettings{"primary": spec.Primary, "secondary": spec.Secondary} {
+		if role == nil {
+			continue
+		}
+		path := specPath.Child(name)
+		if role.Replicas < 0 || role.Replicas > MaxServersOfRole {
+			errs = append(errs, field.Invalid(path.Child("replicas"), role.Replicas, fmt.Sprintf("must be from 0 to %d", MaxServersOfRole)))
+		}
+		errs = append(errs, validateRoleLabels(role.Labels, path.Child("labels"))...)
+		errs = append(errs, validateService(role.Service, path.Child("service"))...)
+		errs = append(errs, validateResources(role.Resources, path.Child("resources"))...)
+	}
+	return errs
+}
+
+func validateRoleLabels(labels map[string]string, path *field.Path) field.ErrorList {
+	if n := len(labels); n > maxLabels {
+		return field.ErrorList{field.TooMany(path, n, maxLabels)}
+	}
+	var errs field.ErrorList
+	for key, value := range labels {
+		at := path.Key(key)
+		for _, wrong := range utilvalidation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(at, cut(key), wrong))
+		}
+		for _, wrong := range utilvalidation.IsValidLabelValue(value) {
+			errs = append(errs, field.Invalid(at, cut(value), wrong))
+		}
+		if strings.HasPrefix(key, bind9.GroupName+"/") {
+			errs = append(errs, field.Forbidden(at, "labels of "+bind9.GroupName+" are the controller's: choose a key of your own (S11.3)"))
+		}
+	}
+	return errs
+}
+
+func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.ErrorList {
+	var errs field.ErrorList
+	roles := []bind9.Role{bind9.RolePrimary, bind9.RoleSecondary}
+	if spec.Role == "" {
+		errs = append(errs, field.Required(specPath.Child("role"), "Primary or Secondary"))
+	}
+	errs = append(errs, validateChoice(spec.Role, specPath.Child("role"), roles...)...)
+	if spec.ClusterRef != nil {
+		at := specPath.Child("clusterRef", "name")
+		if spec.ClusterRef.Name == "" {
+			errs = append(errs, field.Required(at, "the metadata.name of a Bind9Cluster of the namespace"))
+		} else {
+			errs = append(errs, validateObjectName(spec.ClusterRef.Name, at)...)
+		}
+	}
+	if spec.Replicas != nil && (*spec.Replicas < 0 || *spec.Replicas > 1) {
+		errs = append(errs, field.Invalid(specPath.Child("replicas"), *spec.Replicas, "must be 0 or 1: an instance is one server, and a Bind9Cluster has as many as its primary.replicas and secondary.replicas say (S11.3)"))
+	}
+	errs = append(errs, validateServerSettings(&spec.ServerSettings, rules)...)
+	errs = append(errs, validateService(spec.Service, specPath.Child("service"))...)
+	errs = append(errs, validateResources(spec.Resources, specPath.Child("resources"))...)
+	if spec.External != nil {
+		errs = append(errs, validateExternal(spec)...)
+	}
+	return errs
+}
+
+// validateExternal judges a server that is run elsewhere: what only a pod of ours could have is refused, so that no
+// setting is taken that does nothing.
+func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
+	var errs field.ErrorList
+	for name, given := range map[string]bool{
+		"version": spec.Version != "", "image": spec.Image != nil, "config": spec.Config != nil, "agent": spec.Agent != nil,
+		"rndcKey": spec.RNDCKey != nil, "storage": spec.Storage != nil, "placement": spec.Placement != nil,
+		"service": spec.Service != nil, "resources": spec.Resources != nil,
+	} {
+		if given {
+			errs = append(errs, field.Forbidden(specPath.Child(name), "spec.external is a server that is not run here: configure it where it runs, and leave this out (S11.3)"))
+		}
+	}
+	external, path := spec.External, specPath.Child("external")
+	errs = append(errs, validateServerAddress(external.Address, map[netip.AddrPort]bool{}, path.Child("address"))...)
+	secure, wrong := validateServerURL(external.AgentURL, path.Child("agentURL"))
+	errs = append(errs, wrong...)
+	if len(wrong) == 0 && !secure {
+		if !external.AllowPlainHTTP {
+			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, or set allowPlainHTTP where every host on the way may control the server"))
+		}
+		if len(external.CABundle) > 0 || external.ClientSecretName != "" {
+			errs = append(errs, field.Forbidden(path, "agentURL is not an https URL, so there is no TLS: write https, or leave caBundle and clientSecretName out"))
+		}
+	}
+	if len(external.CABundle) > 0 {
+		if wrong := checkCABundle(external.CABundle); wrong != "" {
+			errs = append(errs, field.Invalid(path.Child("caBundle"), fmt.Sprintf("%d bytes", len(external.CABundle)), wrong))
+		}
+	}
+	if token := external.TokenSecretRef; token != nil {
+		at := path.Child("tokenSecretRef")
+		errs = append(errs, validateSecretName(token.Name, true, at.Child("name"))...)
+		if token.Key == "" {
+			errs = append(errs, field.Required(at.Child("key"), "the key of the token in the Secret's data"))
+		} else {
+			for _, wrong := range utilvalidation.IsConfigMapKey(token.Key) {
+				errs = append(errs, field.Invalid(at.Child("key"), cut(token.Key), wrong))
+			}
+		}
+	}
+	if external.TokenSecretRef == nil && external.ClientSecretName == "" {
+		errs = append(errs, field.Required(path.Child("tokenSecretRef"), "the agent must know its clients: name a Secret with its bearer token, or in clientSecretName one with a client certificate"))
+	}
+	errs = append(errs, validateSecretName(external.ClientSecretName, false, path.Child("clientSecretName"))...)
+	return append(errs, validateSecretName(external.TSIGSecretName, false, path.Child("tsigSecretName"))...)
+}
+
+func validateObjectName(name string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, wrong := range apivalidation.NameIsDNSSubdomain(name, false) {
+		errs = append(errs, field.Invalid(path, cut(name), wrong))
+	}
+	return errs
+}
+
+func validateSecretName(name string, required bool, path *field.Path) field.ErrorList {
+	switch {
+	case name != "":
+		return validateObjectName(name, path)
+	case required:
+		return field.ErrorList{field.Required(path, "the metadata.name of a Secret of the namespace")}
+	}
+	return nil
+}
+
+// validateServerSettings judges what a cluster and an instance have in common.
+func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) field.ErrorList {
+	errs := validateChoice(settings.Version, specPath.Child("version"), BINDVersions...)
+	errs = append(errs, validateImage(settings.Image, rules, specPath.Child("image"))...)
+	errs = append(errs, validateConfig(settings.Config, specPath.Child("config"))...)
+	if agent, path := settings.Agent, specPath.Child("agent"); agent != nil {
+		errs = append(errs, validateChoice(agent.Kind, path.Child("kind"), bind9.AgentKubizone, bind9.AgentBindcar)...)
+		errs = append(errs, validateImage(agent.Image, rules, path.Child("image"))...)
+		errs = append(errs, validateResources(agent.Resources, path.Child("resources"))...)
+	}
+	errs = append(errs, validateRNDCKey(settings.RNDCKey, specPath.Child("rndcKey"))...)
+	errs = append(errs, validateStorage(settings.Storage, specPath.Child("storage"))...)
+	errs = append(errs, validatePlacement(settings.Placement, specPath.Child("placement"))...)
+	if chosen, path := settings.ZoneNamespaces, specPath.Child("zoneNamespaces"); chosen != nil {
+		if n := len(chosen.Names); n > fleetNamespaceMax {
+			errs = append(errs, field.TooMany(path.Child("names"), n, fleetNamespaceMax))
+		} else {
+			errs = append(errs, validateNamespaces(chosen.Names, path.Child("names"))...)
+		}
+		errs = append(errs, metavalidation.ValidateLabelSelector(chosen.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+	}
+	return errs
+}
+
+// validateImage judges an image. The images are the platform's: what runs in a pod of the fleet is not its author's
+// choice (S11.5).
+func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
+	if image == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	at := path.Child("repository")
+	switch {
+	case image.Repository == "":
+		errs = append(errs, field.Required(at, "the image with its registry: \"docker.io/internetsystemsconsortium/bind9\""))
+	case len(image.Repository) > maxRepository:
+		errs = append(errs, field.TooLong(at, "", maxRepository))
+	case !imageRepository.MatchString(image.Repository):
+		errs = append(errs, field.Invalid(at, cut(image.Repository), "is no repository with its registry, as \"docker.io/internetsystemsconsortium/bind9\"; tag and digest have fields of their own"))
+	case !rules.allowsRepository(image.Repository):
+		errs = append(errs, field.Forbidden(at, fmt.Sprintf("%q is none of the repositories that the server allows (%s); use one of these, or have a cluster admin add it to --bind9-image-repositories (S11.5)", image.Repository, strings.Join(rules.Repositories, ", "))))
+	}
+	if image.Tag != "" && !imageTag.MatchString(image.Tag) {
+		errs = append(errs, field.Invalid(path.Child("tag"), cut(image.Tag), "is no tag of an image: letters, digits, _, . and -, at most 128"))
+	}
+	if image.Digest != "" && !imageDigest.MatchString(image.Digest) {
+		errs = append(errs, field.Invalid(path.Child("digest"), cut(image.Digest), "is no digest: write sha256: and 64 hexadecimal digits"))
+	}
+	errs = append(errs, validateChoice(image.PullPolicy, path.Child("pullPolicy"), bind9.PullAlways, bind9.PullIfNotPresent, bind9.PullNever)...)
+	if n := len(image.PullSecrets); n > maxPullSecrets {
+		return append(errs, field.TooMany(path.Child("pullSecrets"), n, maxPullSecrets))
+	}
+	for i, name := range image.PullSecrets {
+		at := path.Child("pullSecrets").Index(i)
+		errs = append(errs, validateSecretName(name, true, at)...)
+		if slices.Contains(image.PullSecrets[:i], name) {
+			errs = append(errs, field.Duplicate(at, name))
+		}
+	}
+	return errs
+}
+
+func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
+	}
+	names, errs := validateACLs(config.ACLs, path.Child("acls"))
+	for field, list := range map[string][]string{"allowQuery": config.AllowQuery, "allowRecursion": config.AllowRecursion, "allowTransfer": config.AllowTransfer} {
+		errs = append(errs, validateAddressList(list, names, path.Child(field))...)
+	}
+	// BIND refuses allow-recursion beside recursion no, and an open resolver is a weapon against others.
+	switch at := path.Child("allowRecursion"); {
+	case config.Recursion && len(config.AllowRecursion) == 0:
+		errs = append(errs, field.Required(at, "with recursion say for which clients names are resolved, as [localnets]; a server that does so for every client is used to attack others"))
+	case !config.Recursion && len(config.AllowRecursion) > 0:
+		errs = append(errs, field.Forbidden(at, "spec.config.recursion is off, so no name is resolved for a client: set it, or leave this out"))
+	}
+	if !config.Recursion && len(config.Forwarders) > 0 {
+		errs = append(errs, field.Forbidden(path.Child("forwarders"), "spec.config.recursion is off, so no name is resolved for a client: set it, or leave this out"))
+	}
+	if n := len(config.Forwarders); n > maxForwarders {
+		errs = append(errs, field.TooMany(path.Child("forwarders"), n, maxForwarders))
+	} else {
+		seen := map[netip.AddrPort]bool{}
+		for i, text := range config.Forwarders {
+			errs = append(errs, validateServerAddress(text, seen, path.Child("forwarders").Index(i))...)
+		}
+	}
+	errs = append(errs, validateChoice(config.DNSSECValidation, path.Child("dnssecValidation"), bind9.DNSSECValidationAuto, bind9.DNSSECValidationOff)...)
+	errs = append(errs, validateBetween(config.EDNSUDPSize, 512, 4096, "octets", path.Child("ednsUDPSize"))...)
+	errs = append(errs, validateBetween(config.TCPClients, 10, 10_000, "clients", path.Child("tcpClients"))...)
+	if limit, at := config.RateLimit, path.Child("rateLimit"); limit != nil {
+		errs = append(errs, validateBetween(&limit.ResponsesPerSecond, 1, 1000, "answers a second", at.Child("responsesPerSecond"))...)
+		errs = append(errs, validateBetween(limit.WindowSeconds, 1, 3600, "seconds", at.Child("windowSeconds"))...)
+		errs = append(errs, validateAddressList(limit.ExemptClients, names, at.Child("exemptClients"))...)
+	}
+	return errs
+}
+
+// validateBetween judges a number. Absent is fine: it has a default.
+func validateBetween(value *int32, least, most int32, unit string, path *field.Path) field.ErrorList {
+	if value == nil || *value >= least && *value <= most {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to %d %s", least, most, unit))}
+}
+
+func validateRNDCKey(key *bind9.RNDCKey, path *field.Path) field.ErrorList {
+	if key == nil {
+		return nil
+	}
+	errs := validateChoice(key.Algorithm, path.Child("algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384, bind9.KeyHMACSHA512)
+	errs = append(errs, validateSecretName(key.SecretName, false, path.Child("secretName"))...)
+	if every := key.RotateAfter; every != nil {
+		at := path.Child("rotateAfter")
+		if every.Duration < minRotation || every.Duration > maxRotation || every.Duration%time.Minute != 0 {
+			errs = append(errs, field.Invalid(at, every.Duration.String(), "must be whole minutes from 1h to 8760h, which is 365 days"))
+		}
+		if key.SecretName != "" {
+			errs = append(errs, field.Forbidden(at, "the key in secretName is yours and is not rotated: leave this out, or leave secretName out and have a key made"))
+		}
+	}
+	return errs
+}
+
+func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
+	if storage == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if storage.Type == "" {
+		errs = append(errs, field.Required(path.Child("type"), "EmptyDir or PersistentVolumeClaim"))
+	}
+	errs = append(errs, validateChoice(storage.Type, path.Child("type"), bind9.StorageEmptyDir, bind9.StoragePersistentVolumeClaim)...)
+	claim := storage.Type == bind9.StoragePersistentVolumeClaim
+	switch capacity := storage.Capacity; {
+	case capacity == nil && claim:
+		errs = append(errs, field.Required(path.Child("capacity"), "the size of the claim, as 1Gi"))
+	case capacity != nil && capacity.Sign() <= 0:
+		errs = append(errs, field.Invalid(path.Child("capacity"), capacity.String(), "must be more than 0"))
+	}
+	if storage.StorageClassName != "" {
+		if !claim {
+			errs = append(errs, field.Forbidden(path.Child("storageClassName"), "an emptyDir has none: leave it out, or set type to PersistentVolumeClaim"))
+		}
+		errs = append(errs, validateObjectName(storage.StorageClassName, path.Child("storageClassName"))...)
+	}
+	return errs
+}
+
+func validatePlacement(placement *bind9.Placement, path *field.Path) field.ErrorList {
+	if placement == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if n := len(placement.Spread); n > maxSpread {
+		errs = append(errs, field.TooMany(path.Child("spread"), n, maxSpread))
+	}
+	for i, key := range placement.Spread {
+		for _, wrong := range utilvalidation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(path.Child("spread").Index(i), cut(key), wrong))
+		}
+	}
+	for key, value := range placement.NodeSelector {
+		at := path.Child("nodeSelector").Key(key)
+		for _, wrong := range utilvalidation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(at, cut(key), wrong))
+		}
+		for _, wrong := range utilvalidation.IsValidLabelValue(value) {
+			errs = append(errs, field.Invalid(at, cut(value), wrong))
+		}
+	}
+	if n := len(placement.Tolerations); n > maxTolerations {
+		errs = append(errs, field.TooMany(path.Child("tolerations"), n, maxTolerations))
+	}
+	for i := range placement.Tolerations {
+		errs = append(errs, validateToleration(&placement.Tolerations[i], path.Child("tolerations").Index(i))...)
+	}
+	if placement.PriorityClassName != "" {
+		errs = append(errs, validateObjectName(placement.PriorityClassName, path.Child("priorityClassName"))...)
+	}
+	return errs
+}
+
+// validateToleration judges a toleration as kube-apiserver does that of a pod, which would refuse the pod later.
+func validateToleration(of *bind9.Toleration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if of.Key != "" {
+		for _, wrong := range utilvalidation.IsQualifiedName(of.Key) {
+			errs = append(errs, field.Invalid(path.Child("key"), cut(of.Key), wrong))
+		}
+	} else if of.Operator != bind9.TolerationExists {
+		errs = append(errs, field.Invalid(path.Child("operator"), of.Operator, "must be Exists where there is no key"))
+	}
+	errs = append(errs, validateChoice(of.Operator, path.Child("operator"), bind9.TolerationEqual, bind9.TolerationExists)...)
+	errs = append(errs, validateChoice(of.Effect, path.Child("effect"), bind9.TaintNoSchedule, bind9.TaintPreferNoSchedule, bind9.TaintNoExecute)...)
+	for _, wrong := range utilvalidation.IsValidLabelValue(of.Value) {
+		errs = append(errs, field.Invalid(path.Child("value"), cut(of.Value), wrong))
+	}
+	if of.Operator == bind9.TolerationExists && of.Value != "" {
+		errs = append(errs, field.Forbidden(path.Child("value"), "operator Exists compares no value: leave it out"))
+	}
+	if of.TolerationSeconds != nil && of.Effect != bind9.TaintNoExecute {
+		errs = append(errs, field.Forbidden(path.Child("tolerationSeconds"), "only with effect NoExecute"))
+	}
+	return errs
+}
+
+func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
+	if of == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for name, list := range map[string]map[string]resource.Quantity{"requests": of.Requests, "limits": of.Limits} {
+		for key, quantity := range list {
+			at := path.Child(name).Key(key)
+			if key != "cpu" && key != "memory" {
+				errs = append(errs, field.NotSupported(at, cut(key), []string{"cpu", "memory"}))
+			}
+			if quantity.Sign() < 0 {
+				errs = append(errs, field.Invalid(at, quantity.String(), "must not be less than 0"))
+			}
+			if limit, ok := of.Limits[key]; ok && name == "requests" && quantity.Cmp(limit) > 0 {
+				errs = append(errs, field.Invalid(at, quantity.String(), "is more than the limit, "+limit.String()))
+			}
+		}
+	}
+	return errs
+}
+
+func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
+	if of == nil {
+		return nil
+	}
+	errs := validateChoice(of.Type, path.Child("type"), bind9.ServiceClusterIP, bind9.ServiceNodePort, bind9.ServiceLoadBalancer)
+	errs = append(errs, apivalidation.ValidateAnnotations(of.Annotations, path.Child("annotations"))...)
+	errs = append(errs, validateChoice(of.ExternalTrafficPolicy, path.Child("externalTrafficPolicy"), bind9.TrafficCluster, bind9.TrafficLocal)...)
+	if of.ExternalTrafficPolicy != "" && (of.Type == "" || of.Type == bind9.ServiceClusterIP) {
+		errs = append(errs, field.Forbidden(path.Child("externalTrafficPolicy"), "a ClusterIP has no traffic from outside: leave it out, or choose another type"))
+	}
+	at := path.Child("loadBalancerSourceRanges")
+	if n := len(of.LoadBalancerSourceRanges); n > maxSourceRanges {
+		return append(errs, field.TooMany(at, n, maxSourceRanges))
+	}
+	if len(of.LoadBalancerSourceRanges) > 0 && of.Type != bind9.ServiceLoadBalancer {
+		errs = append(errs, field.Forbidden(at, "only with type LoadBalancer"))
+	}
+	for i, text := range of.LoadBalancerSourceRanges {
+		if prefix, err := netip.ParsePrefix(text); err != nil || prefix != prefix.Masked() {
+			errs = append(errs, field.Invalid(at.Index(i), cut(text), "is no prefix: write one as 192.0.2.0/24 or 2001:db8::/32"))
+		}
+		if slices.Contains(of.LoadBalancerSourceRanges[:i], text) {
+			errs = append(errs, field.Duplicate(at.Index(i), text))
+		}
+	}
+	return errs
+}
+
+// noFleet is what this release does not do yet.
+const noFleet = "no controller of this release runs servers for it: a Bind9Instance with spec.external alone is of use (docs/fleet.md)"
+
+// Bind9ClusterWarnings says what is legal in a cluster, or in the clusters of a provider, but most likely not meant.
+func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
+	warnings := []string{noFleet}
+	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
+		warnings = append(warnings, "spec.primary.replicas and spec.secondary.replicas are 0, so it has no servers")
+	}
+	return boundWarnings(append(warnings, configWarnings(spec.Config)...))
+}
+
+// Bind9InstanceWarnings is Bind9ClusterWarnings for an instance.
+func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
+	if spec.External == nil {
+		return boundWarnings(append([]string{noFleet}, configWarnings(spec.Config)...))
+	}
+	if spec.External.AllowPlainHTTP && strings.HasPrefix(strings.ToLower(spec.External.AgentURL), "http:") {
+		return []string{"spec.external.agentURL: the token is sent over http, where every host on the way can read it and control the server"}
+	}
+	return nil
+}
+
+// configWarnings names address lists that exclude alone: BIND takes none where no element matches.
+func configWarnings(config *bind9.Config) []string {
+	if config == nil {
+		return nil
+	}
+	var warnings []string
+	judge := func(list []string, path string) {
+		if len(list) > 0 && !slices.ContainsFunc(list, func(entry string) bool { return !strings.HasPrefix(entry, "!") }) {
+			warnings = append(warnings, path+": excludes clients and includes none, so it matches no client; add any at its end")
+		}
+	}
+	judge(config.AllowQuery, "spec.config.allowQuery")
+	judge(config.AllowRecursion, "spec.config.allowRecursion")
+	judge(config.AllowTransfer, "spec.config.allowTransfer")
+	return warnings
+}

@@ -1,0 +1,294 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/bind9/install"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var fleetRules = FleetRules{Repositories: []string{"docker.io/internetsystemsconsortium/bind9", "registry.example:5000/dns/"}}
+
+func newCluster(change func(*bind9.Bind9ClusterSpec)) *bind9.Bind9Cluster {
+	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "edge", Namespace: "dns", ResourceVersion: "1"}, Spec: bind9.Bind9ClusterSpec{
+		Primary: &bind9.RoleSettings{Replicas: 2}, Secondary: &bind9.RoleSettings{Replicas: 3},
+	}}
+	if change != nil {
+		change(&cluster.Spec)
+	}
+	install.SetObjectDefaults_Bind9Cluster(cluster)
+	return cluster
+}
+
+func newInstance(change func(*bind9.Bind9InstanceSpec)) *bind9.Bind9Instance {
+	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "edge-primary-0", Namespace: "dns", ResourceVersion: "1"}, Spec: bind9.Bind9InstanceSpec{
+		Role: bind9.RolePrimary, ClusterRef: &bind9.ClusterReference{Name: "edge"},
+	}}
+	if change != nil {
+		change(&instance.Spec)
+	}
+	install.SetObjectDefaults_Bind9Instance(instance)
+	return instance
+}
+
+// outside makes an instance a sound external one, changed.
+func outside(change func(*bind9.ExternalServer)) func(*bind9.Bind9InstanceSpec) {
+	return func(s *bind9.Bind9InstanceSpec) {
+		s.ClusterRef = nil
+		s.External = &bind9.ExternalServer{Address: "192.0.2.1", AgentURL: "https://192.0.2.1:8443", TokenSecretRef: &bind9.SecretKeyReference{Name: "token", Key: "token"}}
+		if change != nil {
+			change(s.External)
+		}
+	}
+}
+
+// S11.3, S11.4, S11.5: each fault names its field, and nothing else is refused with it.
+func TestBind9Cluster_judges_S11_3(t *testing.T) {
+	config := func(change func(*bind9.Config)) func(*bind9.Bind9ClusterSpec) {
+		return func(s *bind9.Bind9ClusterSpec) {
+			s.Config = &bind9.Config{ACLs: []bind9.ACL{{Name: "offices", Entries: []string{"192.0.2.0/24", "!192.0.2.9", "2001:db8::/32"}}}}
+			change(s.Config)
+		}
+	}
+	image := func(repository, tag, digest string) func(*bind9.Bind9ClusterSpec) {
+		return func(s *bind9.Bind9ClusterSpec) {
+			s.Image = &bind9.Image{Repository: repository, Tag: tag, Digest: digest}
+		}
+	}
+	sha := "sha256:" + strings.Repeat("0a", 32)
+	for _, test := range []struct {
+		change func(*bind9.Bind9ClusterSpec)
+		want   string // the field, and a word of the message; empty: it is sound
+	}{
+		{nil, ""},
+		{func(s *bind9.Bind9ClusterSpec) { s.Version = "9.18" }, ""},
+		{func(s *bind9.Bind9ClusterSpec) { s.Version = "9.16" }, "spec.version: Unsupported"},
+		{func(s *bind9.Bind9ClusterSpec) { s.Secondary.Replicas = 101 }, "spec.secondary.replicas: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) { s.Primary.Replicas = -1 }, "spec.primary.replicas: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) { s.Primary.Labels = map[string]string{"dns": "public"} }, ""},
+		{func(s *bind9.Bind9ClusterSpec) { s.Primary.Labels = map[string]string{bind9.LabelCluster: "x"} }, "spec.primary.labels[bind9.kubi.zone/cluster]: Forbidden"},
+		{func(s *bind9.Bind9ClusterSpec) { s.Primary.Labels = map[string]string{"a b": "x"} }, "spec.primary.labels[a b]: Invalid"},
+		{image("docker.io/internetsystemsconsortium/bind9", "9.20", ""), ""},
+		{image("registry.example:5000/dns/bind9", "", sha), ""},
+		{image("registry.example:5000/dns", "", sha), "spec.image.repository: Forbidden"},
+		{image("registry.example:5000/dnsx/bind9", "", ""), "spec.image.repository: Forbidden"},
+		{image("docker.io/internetsystemsconsortium/bind9x", "", ""), "spec.image.repository: Forbidden"},
+		{image("docker.io/mallory/bind9", "", ""), "spec.image.repository: Forbidden"},
+		{image("registry.example:5000/dns/../mallory", "", ""), "spec.image.repository: Invalid"},
+		{image("internetsystemsconsortium/bind9:9.20", "", ""), "spec.image.repository: Invalid"},
+		{image("", "", ""), "spec.image.repository: Required"},
+		{image("docker.io/internetsystemsconsortium/bind9", "a b", ""), "spec.image.tag: Invalid"},
+		{image("docker.io/internetsystemsconsortium/bind9", "", "sha256:00"), "spec.image.digest: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Agent = &bind9.Agent{Kind: bind9.AgentBindcar, Image: &bind9.Image{Repository: "docker.io/mallory/bindcar"}}
+		}, "spec.agent.image.repository: Forbidden"},
+		{func(s *bind9.Bind9ClusterSpec) { s.Agent = &bind9.Agent{Kind: "Mine"} }, "spec.agent.kind: Unsupported"},
+		{config(func(c *bind9.Config) { c.AllowQuery = []string{"offices", "!any"} }), ""},
+		{config(func(c *bind9.Config) { c.AllowQuery = []string{"OFFICES", "LocalHost", "10.0.0.1"} }), ""},
+		{config(func(c *bind9.Config) { c.AllowQuery = []string{"homes"} }), "spec.config.allowQuery[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.AllowTransfer = []string{"key tsig"} }), "spec.config.allowTransfer[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.AllowQuery = []string{"192.0.2.1/24"} }), "spec.config.allowQuery[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.AllowQuery = []string{"any; }; include \"/etc/passwd"} }), "spec.config.allowQuery[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.ACLs = append(c.ACLs, bind9.ACL{Name: "none", Entries: []string{"any"}}) }), "spec.config.acls[1].name: Invalid"},
+		{config(func(c *bind9.Config) {
+			c.ACLs = append(c.ACLs, bind9.ACL{Name: "Offices", Entries: []string{"any"}})
+		}), "spec.config.acls[1].name: Duplicate"},
+		{config(func(c *bind9.Config) { c.ACLs[0].Entries = []string{"offices"} }), "spec.config.acls[0].entries[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.ACLs[0].Entries = nil }), "spec.config.acls[0].entries: Required"},
+		{config(func(c *bind9.Config) { c.Recursion = true }), "spec.config.allowRecursion: Required"},
+		{config(func(c *bind9.Config) { c.AllowRecursion = []string{"any"} }), "spec.config.allowRecursion: Forbidden"},
+		{config(func(c *bind9.Config) { c.Forwarders = []string{"192.0.2.53"} }), "spec.config.forwarders: Forbidden"},
+		{config(func(c *bind9.Config) {
+			c.Recursion, c.AllowRecursion, c.Forwarders = true, []string{"offices"}, []string{"192.0.2.53", "[2001:db8::53]:5353"}
+		}), ""},
+		{config(func(c *bind9.Config) {
+			c.Recursion, c.AllowRecursion, c.Forwarders = true, []string{"offices"}, []string{"ns.example.net"}
+		}), "spec.config.forwarders[0]: Invalid"},
+		{config(func(c *bind9.Config) { c.EDNSUDPSize = ptr.To[int32](511) }), "spec.config.ednsUDPSize: Invalid"},
+		{config(func(c *bind9.Config) { c.TCPClients = ptr.To[int32](9) }), "spec.config.tcpClients: Invalid"},
+		{config(func(c *bind9.Config) { c.RateLimit = &bind9.RateLimit{} }), "spec.config.rateLimit.responsesPerSecond: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) { s.RNDCKey = &bind9.RNDCKey{Algorithm: "hmac-md5"} }, "spec.rndcKey.algorithm: Unsupported"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.RNDCKey = &bind9.RNDCKey{RotateAfter: &metav1.Duration{Duration: 30 * time.Minute}}
+		}, "spec.rndcKey.rotateAfter: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.RNDCKey = &bind9.RNDCKey{SecretName: "mine", RotateAfter: &metav1.Duration{Duration: 720 * time.Hour}}
+		}, "spec.rndcKey.rotateAfter: Forbidden"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim}
+		}, "spec.storage.capacity: Required"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Storage = &bind9.Storage{Type: bind9.StorageEmptyDir, StorageClassName: "fast"}
+		}, "spec.storage.storageClassName: Forbidden"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Placement = &bind9.Placement{Tolerations: []bind9.Toleration{{Effect: bind9.TaintNoSchedule}}}
+		}, "spec.placement.tolerations[0].operator: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Primary.Service = &bind9.Service{ExternalTrafficPolicy: bind9.TrafficLocal}
+		}, "spec.primary.service.externalTrafficPolicy: Forbidden"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Primary.Service = &bind9.Service{Type: bind9.ServiceLoadBalancer, LoadBalancerSourceRanges: []string{"192.0.2.1/24"}}
+		}, "spec.primary.service.loadBalancerSourceRanges[0]: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Primary.Resources = &bind9.Resources{Requests: map[string]resource.Quantity{"cpu": resource.MustParse("2")}, Limits: map[string]resource.Quantity{"cpu": resource.MustParse("1")}}
+		}, "spec.primary.resources.requests[cpu]: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Primary.Resources = &bind9.Resources{Limits: map[string]resource.Quantity{"nvidia.com/gpu": resource.MustParse("1")}}
+		}, "spec.primary.resources.limits[nvidia.com/gpu]: Unsupported"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.ZoneNamespaces = &bind9.NamespaceSelection{Names: []string{"Team A"}}
+		}, "spec.zoneNamespaces.names[0]: Invalid"},
+	} {
+		cluster := newCluster(test.change)
+		errs := Bind9Cluster(cluster, nil, fleetRules)
+		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
+			t.Errorf("%+v: %v, want %q", cluster.Spec, errs, test.want)
+		}
+		// What stood before the rule did may stay (as S5.9 has it of other kinds).
+		changed := cluster.DeepCopy()
+		changed.Labels = map[string]string{"a": "b"}
+		if errs := Bind9Cluster(changed, cluster, fleetRules); len(errs) > 0 {
+			t.Errorf("unchanged: %v", errs)
+		}
+	}
+}
+
+// S11.3.
+func TestBind9Instance_judges_S11_3(t *testing.T) {
+	for _, test := range []struct {
+		change func(*bind9.Bind9InstanceSpec)
+		want   string
+	}{
+		{nil, ""}, {outside(nil), ""},
+		{func(s *bind9.Bind9InstanceSpec) { s.Role = "" }, "spec.role: Required"},
+		{func(s *bind9.Bind9InstanceSpec) { s.Role = "primary" }, "spec.role: Unsupported"},
+		{func(s *bind9.Bind9InstanceSpec) { s.Replicas = ptr.To[int32](2) }, "spec.replicas: Invalid"},
+		{func(s *bind9.Bind9InstanceSpec) { s.ClusterRef.Name = "" }, "spec.clusterRef.name: Required"},
+		{func(s *bind9.Bind9InstanceSpec) { s.ClusterRef.Name = "a/b" }, "spec.clusterRef.name: Invalid"},
+		{outside(func(e *bind9.ExternalServer) { e.Address = "ns1.example.net" }), "spec.external.address: Invalid"},
+		{outside(func(e *bind9.ExternalServer) { e.AgentURL = "http://192.0.2.1" }), "spec.external.agentURL: Invalid"},
+		{outside(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "http://192.0.2.1", true }), ""},
+		{outside(func(e *bind9.ExternalServer) { e.AgentURL = "https://user:pass@192.0.2.1" }), "spec.external.agentURL: Invalid"},
+		{outside(func(e *bind9.ExternalServer) { e.TokenSecretRef = nil }), "spec.external.tokenSecretRef: Required"},
+		{outside(func(e *bind9.ExternalServer) { e.TokenSecretRef, e.ClientSecretName = nil, "client" }), ""},
+		{outside(func(e *bind9.ExternalServer) { e.TokenSecretRef.Key = "" }), "spec.external.tokenSecretRef.key: Required"},
+		{outside(func(e *bind9.ExternalServer) { e.CABundle = []byte("x") }), "spec.external.caBundle: Invalid"},
+		{outside(func(e *bind9.ExternalServer) { e.TSIGSecretName = "a b" }), "spec.external.tsigSecretName: Invalid"},
+		{func(s *bind9.Bind9InstanceSpec) { outside(nil)(s); s.Config = &bind9.Config{} }, "spec.config: Forbidden"},
+		{func(s *bind9.Bind9InstanceSpec) { outside(nil)(s); s.Service = &bind9.Service{} }, "spec.service: Forbidden"},
+		{func(s *bind9.Bind9InstanceSpec) {
+			outside(nil)(s)
+			s.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+		}, ""},
+	} {
+		instance := newInstance(test.change)
+		errs := Bind9Instance(instance, nil, fleetRules)
+		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
+			t.Errorf("%+v: %v, want %q", instance.Spec, errs, test.want)
+		}
+	}
+	for want, change := range map[string]func(*bind9.Bind9InstanceSpec){
+		"spec.role: Invalid":            func(s *bind9.Bind9InstanceSpec) { s.Role = bind9.RoleSecondary },
+		"spec.clusterRef.name: Invalid": func(s *bind9.Bind9InstanceSpec) { s.ClusterRef = nil },
+		"spec.external: Forbidden": func(s *bind9.Bind9InstanceSpec) {
+			s.External = newInstance(outside(nil)).Spec.External
+		},
+	} {
+		if errs := Bind9Instance(newInstance(change), newInstance(nil), fleetRules); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+			t.Errorf("%v, want %s", errs, want)
+		}
+	}
+}
+
+// S11.3: servers are named after their cluster, in a label of DNS that begins with a letter. S11.2: sizes.
+func TestFleet_namesAndSizes_S11_2_S11_3(t *testing.T) {
+	for name, ok := range map[string]bool{"edge": true, strings.Repeat("a", 50): true, strings.Repeat("a", 51): false, "9lives": false, "a.b": false} {
+		cluster := newCluster(nil)
+		cluster.Name = name
+		provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: bind9.ClusterBind9ProviderSpec{Bind9ClusterSpec: cluster.Spec}}
+		if errs := Bind9Cluster(cluster, nil, fleetRules); (len(errs) == 0) != ok {
+			t.Errorf("%s: %v", name, errs)
+		}
+		if errs := ClusterBind9Provider(provider, nil, fleetRules); (len(errs) == 0) != ok {
+			t.Errorf("provider %s: %v", name, errs)
+		}
+	}
+	if errs := ClusterBind9Provider(&bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: bind9.ClusterBind9ProviderSpec{Namespaces: []string{"a", "a"}}}, nil, fleetRules); len(errs) != 1 || errs[0].Field != "spec.namespaces[1]" {
+		t.Errorf("%v", errs)
+	}
+	var many []string
+	for i := range 250 {
+		many = append(many, fmt.Sprintf("2001:db8:%x::/48", i))
+	}
+	cluster := newCluster(func(s *bind9.Bind9ClusterSpec) {
+		s.Config = &bind9.Config{}
+		for i := range 60 {
+			s.Config.ACLs = append(s.Config.ACLs, bind9.ACL{Name: fmt.Sprintf("list-%d", i), Entries: many})
+		}
+	})
+	if errs := Bind9Cluster(cluster, nil, fleetRules); len(errs) != 1 || errs[0].Field != "spec" || !strings.Contains(errs[0].Detail, "octets") {
+		t.Errorf("%v", errs)
+	}
+	if errs := FleetStatusUpdate(&cluster.ObjectMeta, &cluster.ObjectMeta, []metav1.Condition{{Type: "Ready", Status: "True", Reason: "AllReady", LastTransitionTime: metav1.Now(), Message: strings.Repeat("x", 1025)}}, 17<<10, 0); len(errs) != 2 {
+		t.Errorf("%v", errs)
+	}
+}
+
+// S11.4: an address list that is taken here is one that BIND takes, and each fault that is named here is one of BIND's,
+// but for what is left out on purpose.
+func TestAddressLists_areBINDs_S11_4(t *testing.T) {
+	program, err := rig.Find("named-checkconf", "apt-get install bind9")
+	rig.SkipMissing(t, err)
+	leftOut := []string{"key tsig", "!key tsig", "geoip country DE", "10/8", "fe80::1%eth0", "{ any; }"}
+	for _, entry := range append([]string{
+		"any", "ANY", "none", "localhost", "localnets", "!localnets", "192.0.2.1", "!192.0.2.1", "192.0.2.0/24", "0.0.0.0/0", "192.0.2.1/32", "2001:db8::1", "2001:db8::/32",
+		"::/0", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "offices", "Offices", "!offices", "0.0.0.0", "192.0.2.1/24", "2001:db8::1/32", "homes", "!", "", "192.0.2.256", "192.0.2.0/33",
+		"a b", "any;", "192.0.2.1:53", "any any",
+	}, leftOut...) {
+		path := filepath.Join(t.TempDir(), "named.conf")
+		text := fmt.Sprintf("acl offices { 192.0.2.7; };\noptions { allow-query { %s; }; };\n", entry)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, refused := exec.CommandContext(t.Context(), program, path).CombinedOutput()
+		switch wrong := checkListEntry(entry, []string{"offices"}); {
+		case wrong == "" && refused != nil:
+			t.Errorf("%q is taken, and BIND says %s", entry, out)
+		case wrong != "" && refused == nil && entry != "" && !slices.Contains(leftOut, entry) && !strings.ContainsAny(entry, "; "):
+			t.Errorf("%q is refused (%s), and BIND takes it", entry, wrong)
+		}
+	}
+}
+
+// Warnings say what is legal and most likely not meant.
+func TestFleet_warnings(t *testing.T) {
+	for want, got := range map[string][]string{
+		"no servers": Bind9ClusterWarnings(&bind9.Bind9ClusterSpec{}),
+		"matches no client": Bind9ClusterWarnings(&newCluster(func(s *bind9.Bind9ClusterSpec) {
+			s.Config = &bind9.Config{AllowQuery: []string{"!192.0.2.1"}}
+		}).Spec),
+		"over http": Bind9InstanceWarnings(&newInstance(outside(func(e *bind9.ExternalServer) { e.AgentURL, e.AllowPlainHTTP = "HTTP://192.0.2.1", true })).Spec),
+	} {
+		if len(got) == 0 || !strings.Contains(got[len(got)-1], want) {
+			t.Errorf("%q, want one about %s", got, want)
+		}
+	}
+	if got := Bind9InstanceWarnings(&newInstance(outside(nil)).Spec); got != nil {
+		t.Errorf("%q", got)
+	}
+}

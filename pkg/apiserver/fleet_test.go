@@ -1,0 +1,291 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
+)
+
+func fleetCluster(name string) *bind9.Bind9Cluster {
+	return &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: bind9.Bind9ClusterSpec{
+		Primary: &bind9.RoleSettings{Replicas: 2}, Secondary: &bind9.RoleSettings{Replicas: 3},
+	}}
+}
+
+func fleetInstance(name, cluster string, role bind9.Role) *bind9.Bind9Instance {
+	return &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: bind9.Bind9InstanceSpec{Role: role, ClusterRef: &bind9.ClusterReference{Name: cluster}}}
+}
+
+// TestFleet runs one server through what the group bind9.kubi.zone promises; its parts do not depend on each other.
+func TestFleet(t *testing.T) {
+	client, etcd := wholeServer(t, func(c *Config) {
+		c.Fleet = validation.FleetRules{Repositories: []string{"docker.io/internetsystemsconsortium/bind9"}}
+	})
+	api := client.Bind9V1alpha1()
+	t.Run("stored", func(t *testing.T) { testFleetStored(t, api, etcd) })
+	t.Run("discovery", func(t *testing.T) { testFleetDiscovery(t, api) })
+	t.Run("scale", func(t *testing.T) { testFleetScale(t, api) })
+	t.Run("status", func(t *testing.T) { testFleetStatus(t, api) })
+	t.Run("selectors", func(t *testing.T) { testFleetSelectors(t, api) })
+	t.Run("refused", func(t *testing.T) { testFleetRefused(t, client) })
+}
+
+// S11.1: the objects stand in etcd as protobuf, apart from those that a zone contains.
+func testFleetStored(t *testing.T, api typed.Bind9V1alpha1Interface, endpoint string) {
+	ctx := t.Context()
+	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "global-dns"}, Spec: bind9.ClusterBind9ProviderSpec{
+		Namespaces: []string{"platform-dns", "team-web"}, Bind9ClusterSpec: fleetCluster("").Spec,
+	}}
+	if _, err := api.ClusterBind9Providers().Create(ctx, provider, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Bind9Clusters("stored").Create(ctx, fleetCluster("edge"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := api.Bind9Instances("stored").Create(ctx, fleetInstance("edge-primary-0", "edge", bind9.RolePrimary), metav1.CreateOptions{})
+	if err != nil || *made.Spec.Replicas != 1 || made.Generation != 1 || made.UID == "" {
+		t.Fatalf("%v, %+v", err, made)
+	}
+	store, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, key := range []string{"clusterbind9providers/global-dns", "bind9clusters/stored/edge", "bind9instances/stored/edge-primary-0"} {
+		answer, err := store.Get(ctx, Prefix+"/bind9.kubi.zone/"+key)
+		if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value[1:], []byte("k8s\x00")) && !bytes.HasPrefix(answer.Kvs[0].Value, []byte("k8s\x00")) {
+			t.Errorf("%s: %v, %v", key, err, answer)
+		}
+	}
+}
+
+func testFleetDiscovery(t *testing.T, api typed.Bind9V1alpha1Interface) {
+	for resource, want := range map[string]string{
+		"clusterbind9providers": "Name Clusters Servers Ready Age | Namespaces Message",
+		"bind9clusters":         "Name Version Primaries Secondaries Ready Age | Message",
+		"bind9instances":        "Name Cluster Role Zones Ready Age | Addresses Message",
+	} {
+		if got := columnsOf(t, api.RESTClient(), resource); got != want {
+			t.Errorf("%s: %s, want %s", resource, got, want)
+		}
+	}
+	body, err := api.RESTClient().Get().AbsPath("/apis/bind9.kubi.zone/v1alpha1").SetHeader("Accept", "application/json").DoRaw(t.Context())
+	var served metav1.APIResourceList
+	if err != nil || json.Unmarshal(body, &served) != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	var have []string
+	for _, r := range served.APIResources {
+		have = append(have, strings.TrimSuffix(r.Name+" "+strings.Join(r.ShortNames, ",")+" "+strings.Join(r.Categories, ","), " ")+" "+r.Kind)
+	}
+	slices.Sort(have)
+	want := []string{
+		"bind9clusters b9c kubizone Bind9Cluster", "bind9clusters/scale  Scale", "bind9clusters/status  Bind9Cluster",
+		"bind9instances b9i,b9 kubizone Bind9Instance", "bind9instances/external  Bind9Instance", "bind9instances/status  Bind9Instance",
+		"clusterbind9providers cb9p ClusterBind9Provider", "clusterbind9providers/status  ClusterBind9Provider",
+	}
+	if !slices.Equal(have, want) {
+		t.Errorf("served %q, want %q", have, want)
+	}
+}
+
+// S11.7: the scale is the number of secondaries, and its field managers are those of the field.
+func testFleetScale(t *testing.T, api typed.Bind9V1alpha1Interface) {
+	ctx := t.Context()
+	clusters := api.Bind9Clusters("scale")
+	none := fleetCluster("none-yet")
+	none.Spec.Secondary = nil
+	for _, cluster := range []*bind9.Bind9Cluster{fleetCluster("edge"), none} {
+		if _, err := clusters.Create(ctx, cluster, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if scale, err := clusters.GetScale(ctx, "none-yet", metav1.GetOptions{}); err != nil || scale.Spec.Replicas != 0 {
+		t.Errorf("%v, %+v", err, scale)
+	} else if scale.Spec.Replicas = 1; true {
+		if scale, err = clusters.UpdateScale(ctx, "none-yet", scale, metav1.UpdateOptions{}); err != nil || scale.Spec.Replicas != 1 {
+			t.Errorf("%v, %+v", err, scale)
+		}
+	}
+	scale, err := clusters.GetScale(ctx, "edge", metav1.GetOptions{})
+	if err != nil || scale.Spec.Replicas != 3 || scale.Status.Selector != "bind9.kubi.zone/cluster=edge,bind9.kubi.zone/role=secondary" {
+		t.Fatalf("%v, %+v", err, scale)
+	}
+	scale.Spec.Replicas = 4
+	if scale, err = clusters.UpdateScale(ctx, "edge", scale, metav1.UpdateOptions{FieldManager: "autoscaler"}); err != nil || scale.Spec.Replicas != 4 {
+		t.Fatalf("%v, %+v", err, scale)
+	}
+	after, err := clusters.Get(ctx, "edge", metav1.GetOptions{})
+	if err != nil || after.Spec.Secondary.Replicas != 4 || after.Spec.Primary.Replicas != 2 || after.Generation != 2 {
+		t.Fatalf("%v, %+v", err, after)
+	}
+	managed := func(of string) bool {
+		return slices.ContainsFunc(after.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+			return e.Manager == of && strings.Contains(string(e.FieldsV1.GetRawBytes()), `"f:secondary":{"f:replicas":{}}`)
+		})
+	}
+	if !managed("autoscaler") {
+		t.Errorf("managers %+v", after.ManagedFields)
+	}
+	// kubectl scale patches, also with a precondition that does not hold.
+	if err := api.RESTClient().Patch(types.MergePatchType).Namespace("scale").Resource("bind9clusters").Name("edge").SubResource("scale").
+		Body([]byte(`{"spec":{"replicas":1}}`)).Do(ctx).Into(&autoscalingv1.Scale{}); err != nil {
+		t.Error(err)
+	}
+	scale.Spec.Replicas = 9
+	if _, err := clusters.UpdateScale(ctx, "edge", scale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("a scale of an earlier version: %v", err)
+	}
+	scale.ResourceVersion, scale.Spec.Replicas = "", 101
+	if _, err := clusters.UpdateScale(ctx, "edge", scale, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.replicas") {
+		t.Errorf("more than there may be: %v", err)
+	}
+	if _, err := clusters.GetScale(ctx, "none", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("%v", err)
+	}
+	if _, err := clusters.UpdateScale(ctx, "none", &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "scale"}}, metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// S11.8.
+func testFleetStatus(t *testing.T, api typed.Bind9V1alpha1Interface) {
+	ctx := t.Context()
+	instances := api.Bind9Instances("status")
+	asked := fleetInstance("one", "edge", bind9.RoleSecondary)
+	asked.Status.ConfigHash = "mine"
+	made, err := instances.Create(ctx, asked, metav1.CreateOptions{})
+	if err != nil || made.Status.ConfigHash != "" {
+		t.Fatalf("%v, %+v", err, made)
+	}
+	made.Status = bind9.Bind9InstanceStatus{ObservedGeneration: 1, ConfigHash: "abc", Addresses: []string{"192.0.2.1:53"}, Zones: &bind9.InstanceZones{Expected: 2, Loaded: 1},
+		Conditions: []metav1.Condition{{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllReady", LastTransitionTime: metav1.Now()}}}
+	made.Spec.Replicas, made.Labels = nil, map[string]string{"a": "b"}
+	written, err := instances.UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	if err != nil || written.Status.ConfigHash != "abc" || *written.Spec.Replicas != 1 || written.Labels != nil || written.Generation != 1 {
+		t.Fatalf("%v, %+v", err, written)
+	}
+	written.Status, *written.Spec.Replicas = bind9.Bind9InstanceStatus{}, 0
+	stopped, err := instances.Update(ctx, written, metav1.UpdateOptions{})
+	if err != nil || stopped.Status.ConfigHash != "abc" || *stopped.Spec.Replicas != 0 || stopped.Generation != 2 {
+		t.Fatalf("%v, %+v", err, stopped)
+	}
+	stopped.Status.Conditions = []metav1.Condition{{Type: "Ready"}}
+	if _, err := instances.UpdateStatus(ctx, stopped, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func testFleetSelectors(t *testing.T, api typed.Bind9V1alpha1Interface) {
+	ctx := t.Context()
+	instances := api.Bind9Instances("selected")
+	seen, err := instances.Watch(ctx, metav1.ListOptions{FieldSelector: "spec.clusterRef.name=edge,spec.role=Secondary"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Stop()
+	for name, of := range map[string]bind9.Role{"one": bind9.RolePrimary, "two": bind9.RoleSecondary} {
+		for _, cluster := range []string{"edge", "core"} {
+			if _, err := instances.Create(ctx, fleetInstance(cluster+"-"+name, cluster, of), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	list, err := instances.List(ctx, metav1.ListOptions{FieldSelector: "spec.clusterRef.name=edge,spec.role=Secondary"})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "edge-two" {
+		t.Errorf("%v, %+v", err, list)
+	}
+	select {
+	case event := <-seen.ResultChan():
+		if one, ok := event.Object.(*bind9.Bind9Instance); !ok || event.Type != watch.Added || one.Name != "edge-two" {
+			t.Errorf("%+v", event)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the watch says nothing")
+	}
+	if _, err := instances.List(ctx, metav1.ListOptions{FieldSelector: "spec.replicas=1"}); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.clusterRef.name") {
+		t.Errorf("%v", err)
+	}
+}
+
+// S11.5; and what no schema tells is told as for the other group (S5.2).
+func testFleetRefused(t *testing.T, client *versioned.Clientset) {
+	ctx := t.Context()
+	clusters := client.Bind9V1alpha1().Bind9Clusters("refused")
+	cluster := fleetCluster("edge")
+	cluster.Spec.Image = &bind9.Image{Repository: "docker.io/mallory/bind9"}
+	if _, err := clusters.Create(ctx, cluster, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "--bind9-image-repositories") {
+		t.Errorf("%v", err)
+	}
+	for _, test := range []struct{ body, want string }{
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`, "spec.version takes a text: put it into quotes"},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":"lots"}}}`, "spec.storage.capacity takes a quantity"},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`, `unknown field "spec.primary.replica", did you mean replicas?`},
+	} {
+		err := client.Bind9V1alpha1().RESTClient().Post().Namespace("refused").Resource("bind9clusters").Param("fieldValidation", "Strict").
+			SetHeader("Content-Type", "application/json").Body([]byte(test.body)).Do(ctx).Error()
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+	applied, err := clusters.Patch(ctx, "applied", types.ApplyPatchType, []byte(`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"applied"},"spec":{"primary":{"replicas":1},"config":{"acls":[{"name":"a","entries":["any"]}]}},"status":{"instances":["x"]}}`), metav1.PatchOptions{FieldManager: "m"})
+	if err != nil || applied.Spec.Primary.Replicas != 1 || applied.Status.Instances != nil || strings.Contains(string(applied.ManagedFields[0].FieldsV1.GetRawBytes()), "status") {
+		t.Errorf("%v, %+v", err, applied)
+	}
+	dry, err := clusters.Create(ctx, fleetCluster("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil || dry.UID == "" {
+		t.Errorf("%v", err)
+	}
+	if _, err := clusters.Get(ctx, "dry", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a dry run made it: %v", err)
+	}
+}
+
+// S11.2, S9.1: clusters and instances count in the budget of their namespace.
+func TestFleet_budget_S11_2(t *testing.T) {
+	client, _ := wholeServer(t, func(c *Config) {
+		c.Budgets = &budget.Options{Stored: "3Ki", Written: "unlimited", Burst: time.Minute}
+	})
+	clusters := client.Bind9V1alpha1().Bind9Clusters("tenant")
+	var refused error
+	made := 0
+	for made < 100 && refused == nil {
+		cluster := fleetCluster("")
+		cluster.GenerateName = "many-"
+		if _, refused = clusters.Create(t.Context(), cluster, metav1.CreateOptions{}); refused == nil {
+			made++
+		}
+	}
+	if !apierrors.IsForbidden(refused) || !strings.Contains(refused.Error(), "S9.1") || made == 0 {
+		t.Fatalf("after %d clusters: %v", made, refused)
+	}
+	if err := clusters.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := clusters.Create(t.Context(), fleetCluster("again"), metav1.CreateOptions{}); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("with the namespace empty: %v", err)
+		}
+	}
+}

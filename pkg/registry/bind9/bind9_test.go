@@ -1,0 +1,155 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bind9
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+func newCluster() *bind9.Bind9Cluster {
+	return &bind9.Bind9Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "edge", Namespace: "dns", Generation: 3, Labels: map[string]string{"a": "b"}},
+		Spec:       bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 2}},
+		Status: bind9.Bind9ClusterStatus{ObservedGeneration: 3, Secondaries: bind9.ServerCount{Desired: 2, Current: 2, Ready: 1},
+			Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "PartiallyReady", Message: "1 of 2"}}},
+	}
+}
+
+// Promise 1, S11.8: spec is the user's, status the controller's, and the generation counts changes of spec alone.
+func TestStrategy_prepare_S11_8(t *testing.T) {
+	cluster := &kinds[1]
+	spec, stat := strategy{kind: cluster}, statusStrategy{strategy{kind: cluster}}
+	created := newCluster()
+	spec.PrepareForCreate(t.Context(), created)
+	if !reflect.DeepEqual(created.Status, bind9.Bind9ClusterStatus{}) || created.Generation != 1 {
+		t.Errorf("created %+v", created)
+	}
+	before, after := newCluster(), newCluster()
+	after.Status, after.Generation, after.Labels = bind9.Bind9ClusterStatus{}, 9, nil
+	spec.PrepareForUpdate(t.Context(), after, before)
+	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil || specChanged(after, before) {
+		t.Errorf("updated %+v", after)
+	}
+	after.Spec.Secondary.Replicas = 5
+	spec.PrepareForUpdate(t.Context(), after, before)
+	if after.Generation != 4 || before.Spec.Secondary.Replicas != 2 {
+		t.Errorf("spec changed: generation %d, before %+v", after.Generation, before.Spec)
+	}
+	written := newCluster()
+	written.Spec, written.Labels, written.Finalizers = bind9.Bind9ClusterSpec{}, nil, []string{"f"}
+	written.Status = bind9.Bind9ClusterStatus{ObservedGeneration: 4}
+	stat.PrepareForUpdate(t.Context(), written, before)
+	if written.Spec.Secondary == nil || written.Labels["a"] != "b" || written.Finalizers != nil || !reflect.DeepEqual(written.Status, bind9.Bind9ClusterStatus{ObservedGeneration: 4}) {
+		t.Errorf("status written: %+v", written)
+	}
+}
+
+// asked is an authorizer that allows what is listed, as "namespace/resource", and remembers what it was asked.
+type asked struct {
+	allowed map[string]bool
+	seen    []string
+	broken  error
+}
+
+func (a *asked) Authorize(_ context.Context, of authorizer.Attributes) (authorizer.Decision, string, error) {
+	what := of.GetNamespace() + "/" + of.GetResource()
+	if of.GetSubresource() != "" {
+		what += "/" + of.GetSubresource()
+	}
+	if of.GetVerb() != "create" || !of.IsResourceRequest() || of.GetUser().GetName() != "mallory" {
+		return authorizer.DecisionDeny, "", errors.New("asked for something else")
+	}
+	a.seen = append(a.seen, what)
+	if a.allowed[what] {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", a.broken
+}
+
+// S11.6: an author has the rights that the object uses, in the namespace of the object, or in all of them.
+func TestReview_asksTheAuthorsRights_S11_6(t *testing.T) {
+	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}
+	here := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "dns"}}
+	outside := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "two", Namespace: "dns"}, Spec: bind9.Bind9InstanceSpec{External: &bind9.ExternalServer{}}}
+	for _, test := range []struct {
+		kind    int
+		object  runtime.Object
+		allowed []string
+		missing string // empty: it passes
+	}{
+		{1, newCluster(), []string{"dns/deployments", "dns/services"}, ""},
+		{1, newCluster(), []string{"dns/deployments"}, "create services in namespace dns"},
+		{1, newCluster(), []string{"dns/services", "other/deployments", "dns/pods"}, "create deployments.apps in namespace dns"},
+		{1, newCluster(), nil, "create deployments.apps in namespace dns"},
+		{0, provider, []string{"/deployments", "/services"}, ""},
+		{0, provider, []string{"dns/deployments", "dns/services"}, "create deployments.apps in every namespace"},
+		{2, here, []string{"dns/deployments", "dns/services"}, ""},
+		{2, here, []string{"dns/bind9instances/external"}, "create deployments.apps in namespace dns"},
+		{2, outside, []string{"dns/bind9instances/external"}, ""},
+		{2, outside, []string{"dns/deployments", "dns/services", "dns/bind9instances"}, "create bind9instances.bind9.kubi.zone/external in namespace dns"},
+	} {
+		by := &asked{allowed: map[string]bool{}}
+		for _, what := range test.allowed {
+			by.allowed[what] = true
+		}
+		r := &REST{&genericregistry.Store{}, &kinds[test.kind], reviewer{by}}
+		ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "mallory"})
+		err := r.reviewCreation(nil)(ctx, test.object)
+		if test.missing == "" && err != nil || test.missing != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.missing)) {
+			t.Errorf("%T with %q: %v, want %q", test.object, test.allowed, err, test.missing)
+		}
+		// An update that leaves spec alone asks for nothing; one that changes it asks as a creation does.
+		by.seen = nil
+		if err := r.reviewUpdate(nil)(ctx, test.object, test.object.DeepCopyObject()); err != nil || len(by.seen) > 0 {
+			t.Errorf("%T unchanged: %v, asked %q", test.object, err, by.seen)
+		}
+		changed := test.object.DeepCopyObject()
+		changed.(metav1.Object).SetGeneration(77)
+		if again := r.reviewUpdate(nil)(ctx, changed, test.object); (again == nil) != (err == nil) {
+			t.Errorf("%T changed: %v, and created: %v", test.object, again, err)
+		}
+		by.broken = errors.New("no kube-apiserver")
+		if err := r.reviewAuthor(ctx, test.object); test.missing != "" && !apierrors.IsInternalError(err) {
+			t.Errorf("an authorizer that does not answer: %v", err)
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	want := []any{"edge", "<none>", "0/0", "1/2", "False", "<unknown>", "PartiallyReady: 1 of 2"}
+	if got := rowOfCluster(newCluster()); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: bind9.Bind9InstanceSpec{Role: "Primary", External: &bind9.ExternalServer{Address: "192.0.2.1"}},
+		Status: bind9.Bind9InstanceStatus{Zones: &bind9.InstanceZones{Expected: 7, Loaded: 6}, Conditions: []metav1.Condition{{Type: "ConfigValid", Status: "False", Reason: "Refused"}}}}
+	want = []any{"one", "<none>", "Primary", "6/7", "Unknown", "<unknown>", "192.0.2.1", "Refused"}
+	if got := rowOfInstance(instance); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: bind9.ClusterBind9ProviderStatus{
+		Clusters: []bind9.ProvidedCluster{{Namespace: "a", Ready: true}, {Namespace: "b"}}, Servers: bind9.ServerCount{Desired: 4, Ready: 3}}}
+	want = []any{"p", "1/2", "3/4", "Unknown", "<unknown>", "dns-system", "<none>"}
+	if got := rowOfProvider(provider); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	provider.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"dns": "yes"}}
+	if got := rowOfProvider(provider)[5]; got != "dns=yes" {
+		t.Errorf("%q", got)
+	}
+}
