@@ -17,10 +17,17 @@ import (
 // What is said to be supported is what the tests run.
 func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	const kubernetes = `k8s\.io/kubernetes v(\S+)`
-	row := "| Kubernetes | " + versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes) + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes) + " |"
-	for _, row := range []string{row, "| etcd of yours (`external-etcd`) | " + versionIn(t, "../../go.mod", `go\.etcd\.io/etcd/server/v3 v(\d+\.\d+)\.`) + " |"} {
-		if !strings.Contains(string(readFile(t, "../../docs/support.md")), row) {
-			t.Errorf("docs/support.md is without %q", row)
+	both := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes) + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes)
+	etcd := versionIn(t, "../../go.mod", `go\.etcd\.io/etcd/server/v3 v(\d+\.\d+)\.`)
+	for _, said := range []struct{ page, text string }{
+		{"docs/support.md", "| Kubernetes | " + both + " |"},
+		{"docs/support.md", "| etcd of yours (`external-etcd`) | " + etcd + " |"},
+		{"docs/install.md", "tested with Kubernetes " + both},
+		{"README.md", "tested with Kubernetes " + both},
+		{"README.md", "version " + tag[1:] + ","},
+	} {
+		if !strings.Contains(string(readFile(t, "../..", said.page)), said.text) {
+			t.Errorf("%s is without %q", said.page, said.text)
 		}
 	}
 }
