@@ -217,6 +217,14 @@ var table = []row{
 		why: "a server beside each named, in a small program: it knows BIND and HTTP, and of Kubernetes one request",
 	},
 	{
+		pkg: "pkg/bindagent/client", may: []string{"pkg/bindagent/protocol", "pkg/dns/name"}, never: append([]string{miekg}, impure...),
+		why: "the fleet and the provider drive agents: it knows the API, and neither classes nor what a zone contains",
+	},
+	{
+		pkg: "pkg/bindagent/bindcartest", may: []string{"pkg/bindagent/protocol", "pkg/bindagent/rndc"}, never: impure,
+		why: "the double of a program of others: it shares with ours the form of bodies and the control channel",
+	},
+	{
 		pkg: "pkg/bindagent/protocol", may: []string{}, never: impure, avoid: blocking, calls: clock,
 		why: "agent, client and the double of bindcar share the form of bodies and nothing else",
 	},
