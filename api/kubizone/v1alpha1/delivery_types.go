@@ -158,7 +158,8 @@ type DeliveryIntent struct {
 type DeliveryServer struct {
 	// name is the name of the server in the class.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// serial is the serial that it has confirmed, 0 while there is none.
+	// serial is the serial of the zone that it has confirmed, 0 while there is none. message has the serial that a
+	// server with signs or signer answers with.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// state is Current, Behind, Ahead or Failed.

@@ -142,7 +142,7 @@ type SecretKeyReference struct {
 // TransferProvider is the hidden primary.
 type TransferProvider struct {
 	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
-	// answers with its serial.
+	// answers with its serial; one with signs, or with signer, when it has the data of that serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=address
@@ -181,6 +181,17 @@ type Secondary struct {
 	// +optional
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
+	// signs says that the server signs the zones that it transfers (DNSSEC), so that its serials are its own: they are
+	// not compared with those of the zone and never raise them. The server has a serial when its data equals that of
+	// the serial, without the records of DNSSEC; this is found out by transfers from the server, which it has to allow
+	// to its TSIG key, or without one to the controller's address.
+	// +optional
+	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
+	// signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as
+	// that one writes it. The server has a serial when it answers with a serial of the signer that has it. Absent: the
+	// server transfers them from Kubizone.
+	// +optional
+	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 }
 
 // CatalogUse is how a secondary uses the class's catalog zone.

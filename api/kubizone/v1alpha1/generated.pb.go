@@ -2384,6 +2384,19 @@ func (m *Secondary) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Signer)
+	copy(dAtA[i:], m.Signer)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Signer)))
+	i--
+	dAtA[i] = 0x2a
+	i--
+	if m.Signs {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x20
 	i -= len(m.Catalog)
 	copy(dAtA[i:], m.Catalog)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Catalog)))
@@ -4624,6 +4637,9 @@ func (m *Secondary) Size() (n int) {
 	}
 	l = len(m.Catalog)
 	n += 1 + l + sovGenerated(uint64(l))
+	n += 2
+	l = len(m.Signer)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -5770,6 +5786,8 @@ func (this *Secondary) String() string {
 		`Address:` + fmt.Sprintf("%v", this.Address) + `,`,
 		`TSIGSecretRef:` + strings.Replace(this.TSIGSecretRef.String(), "SecretReference", "SecretReference", 1) + `,`,
 		`Catalog:` + fmt.Sprintf("%v", this.Catalog) + `,`,
+		`Signs:` + fmt.Sprintf("%v", this.Signs) + `,`,
+		`Signer:` + fmt.Sprintf("%v", this.Signer) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -13349,6 +13367,58 @@ func (m *Secondary) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.Catalog = CatalogUse(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Signs", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Signs = bool(v != 0)
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Signer", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Signer = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -8594,7 +8594,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the serial that it has confirmed, 0 while there is none.",
+							Description: "serial is the serial of the zone that it has confirmed, 0 while there is none. message has the serial that a server with signs or signer answers with.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -9597,6 +9597,20 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 							Enum:        []interface{}{"Follow", "Ignore"},
 						},
 					},
+					"signs": {
+						SchemaProps: spec.SchemaProps{
+							Description: "signs says that the server signs the zones that it transfers (DNSSEC), so that its serials are its own: they are not compared with those of the zone and never raise them. The server has a serial when its data equals that of the serial, without the records of DNSSEC; this is found out by transfers from the server, which it has to allow to its TSIG key, or without one to the controller's address.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"signer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as that one writes it. The server has a serial when it answers with a serial of the signer that has it. Absent: the server transfers them from Kubizone.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"address"},
 			},
@@ -9740,7 +9754,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial.",
+							Description: "secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial; one with signs, or with signer, when it has the data of that serial.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{

@@ -191,6 +191,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 				errs = append(errs, validateSecretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
 			}
 			errs = append(errs, validateChoice(server.Catalog, at.Child("catalog"), v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore)...)
+			errs = append(errs, validateSigner(server, transfer.Secondaries, at)...)
 		}
 	}
 	notified := path.Child("alsoNotify")
@@ -209,6 +210,20 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 		errs = append(errs, validateCatalogZone(text, path.Child("catalogZone"))...)
 	}
 	return errs
+}
+
+// validateSigner judges from which secondary a server has its zones signed.
+func validateSigner(server *v1alpha1.Secondary, all []v1alpha1.Secondary, path *field.Path) field.ErrorList {
+	at := path.Child("signer")
+	switch {
+	case server.Signer == "":
+		return nil
+	case server.Signs:
+		return field.ErrorList{field.Invalid(at, cut(server.Signer), "the server signs by itself (signs: true): remove signs, if it transfers signed zones, else remove signer")}
+	case !slices.ContainsFunc(all, func(other v1alpha1.Secondary) bool { return other.Address == server.Signer && other.Signs }):
+		return field.ErrorList{field.Invalid(at, cut(server.Signer), "is not the address of a secondary of this class with signs: true: write that address as the other secondary writes it")}
+	}
+	return nil
 }
 
 func validateCatalogZone(text string, path *field.Path) field.ErrorList {

@@ -106,6 +106,12 @@ func TestDNSClass_oneObject(t *testing.T) {
 			}
 		})
 	}
+	signed := func(change func([]v1alpha1.Secondary)) func(spec) {
+		return withTransfer(func(p *v1alpha1.TransferProvider) {
+			p.Secondaries = []v1alpha1.Secondary{{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}}
+			change(p.Secondaries)
+		})
+	}
 	catalog := func(name string) func(spec) {
 		return withTransfer(func(p *v1alpha1.TransferProvider) { p.CatalogZone = name })
 	}
@@ -255,6 +261,11 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"apex NS deleted", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = "Delete" }), unsupported + "spec.webhook.apexNS"},
 		{"a secondary without the catalog", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Catalog = v1alpha1.CatalogIgnore }), ""},
 		{"a secondary with half of the catalog", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Catalog = "Half" }), unsupported + "spec.transfer.secondaries[0].catalog"},
+		{"a signer, and one behind it", signed(func(all []v1alpha1.Secondary) {}), ""},
+		{"a signer behind a signer", signed(func(all []v1alpha1.Secondary) { all[1].Signs = true }), invalid + "spec.transfer.secondaries[1].signer"},
+		{"behind a server that does not sign", signed(func(all []v1alpha1.Secondary) { all[0].Signs = false }), invalid + "spec.transfer.secondaries[1].signer"},
+		{"behind a server that is not listed", signed(func(all []v1alpha1.Secondary) { all[1].Signer = "192.0.2.1:53" }), invalid + "spec.transfer.secondaries[1].signer"},
+		{"behind itself", signed(func(all []v1alpha1.Secondary) { all[1].Signer = all[1].Address }), invalid + "spec.transfer.secondaries[1].signer"},
 
 		{"no secret", hmac(v1alpha1.HMACAuth{}), required + "spec.webhook.hmacAuth.secretRef"},
 		{"two secrets", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},

@@ -17,7 +17,8 @@ import (
 type DeliveryServerApplyConfiguration struct {
 	// name is the name of the server in the class.
 	Name *string `json:"name,omitempty"`
-	// serial is the serial that it has confirmed, 0 while there is none.
+	// serial is the serial of the zone that it has confirmed, 0 while there is none. message has the serial that a
+	// server with signs or signer answers with.
 	Serial *int64 `json:"serial,omitempty"`
 	// state is Current, Behind, Ahead or Failed.
 	State *kubizonev1alpha1.ServerState `json:"state,omitempty"`

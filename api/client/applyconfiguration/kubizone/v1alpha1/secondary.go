@@ -21,6 +21,15 @@ type SecondaryApplyConfiguration struct {
 	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has
 	// the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.
 	Catalog *kubizonev1alpha1.CatalogUse `json:"catalog,omitempty"`
+	// signs says that the server signs the zones that it transfers (DNSSEC), so that its serials are its own: they are
+	// not compared with those of the zone and never raise them. The server has a serial when its data equals that of
+	// the serial, without the records of DNSSEC; this is found out by transfers from the server, which it has to allow
+	// to its TSIG key, or without one to the controller's address.
+	Signs *bool `json:"signs,omitempty"`
+	// signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as
+	// that one writes it. The server has a serial when it answers with a serial of the signer that has it. Absent: the
+	// server transfers them from Kubizone.
+	Signer *string `json:"signer,omitempty"`
 }
 
 // SecondaryApplyConfiguration constructs a declarative configuration of the Secondary type for use with
@@ -50,5 +59,21 @@ func (b *SecondaryApplyConfiguration) WithTSIGSecretRef(value *SecretReferenceAp
 // If called multiple times, the Catalog field is set to the value of the last call.
 func (b *SecondaryApplyConfiguration) WithCatalog(value kubizonev1alpha1.CatalogUse) *SecondaryApplyConfiguration {
 	b.Catalog = &value
+	return b
+}
+
+// WithSigns sets the Signs field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Signs field is set to the value of the last call.
+func (b *SecondaryApplyConfiguration) WithSigns(value bool) *SecondaryApplyConfiguration {
+	b.Signs = &value
+	return b
+}
+
+// WithSigner sets the Signer field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Signer field is set to the value of the last call.
+func (b *SecondaryApplyConfiguration) WithSigner(value string) *SecondaryApplyConfiguration {
+	b.Signer = &value
 	return b
 }

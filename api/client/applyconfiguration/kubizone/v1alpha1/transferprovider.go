@@ -11,7 +11,7 @@ package v1alpha1
 // TransferProvider is the hidden primary.
 type TransferProviderApplyConfiguration struct {
 	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
-	// answers with its serial.
+	// answers with its serial; one with signs, or with signer, when it has the data of that serial.
 	Secondaries []SecondaryApplyConfiguration `json:"secondaries,omitempty"`
 	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that get NOTIFY for new
 	// serials. Ready does not wait for them.
