@@ -18,6 +18,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 const (
@@ -64,14 +65,42 @@ func ParseSource(text string) (Source, error) {
 
 // Receive asks for the zone and returns it as a master file, one record a line, the SOA first and once.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
-	text, err := receiveZone(ctx, source)
-	if err != nil {
-		return nil, fmt.Errorf("transfer of %s from %s: %w", source.Zone, source.Server, err)
+	var text bytes.Buffer
+	if _, err := Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
+		text.WriteString(rr.String())
+		text.WriteByte('\n')
+	}); err != nil {
+		return nil, err
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
 
-func receiveZone(ctx context.Context, source Source) ([]byte, error) {
+// Fetched is what a transfer was.
+type Fetched struct {
+	// Serial is that of the server's zone.
+	Serial serial.Serial
+	// Whole says that the records were all of the zone: the server keeps no differences since the serial, or was not
+	// asked for them.
+	Whole bool
+	// Octets are those that came over the wire, also where the transfer failed.
+	Octets int
+}
+
+// Fetch asks for the zone, or where since is not nil for what changed in it since that serial (IXFR, RFC 1995), and
+// passes on each record as it comes: the SOA that the zone has now first, no other SOA, and of differences those that
+// were removed too. Where it returns an error, what it passed on may be a part, or be forged. A server that is not
+// ahead of since has no differences, and one that is behind it is an error.
+func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
+	z := &received{source: source, since: since, take: take}
+	err := z.receiveZone(ctx)
+	if err != nil {
+		err = fmt.Errorf("transfer of %s from %s: %w", source.Zone, source.Server, err)
+	}
+	return z.Fetched, err
+}
+
+func (z *received) receiveZone(ctx context.Context) error {
+	source := &z.source
 	if source.Wait == 0 {
 		source.Wait = defaultWait
 	}
@@ -82,51 +111,50 @@ func receiveZone(ctx context.Context, source Source) ([]byte, error) {
 	conn, err := source.Dial(dialing, "tcp", source.Server)
 	cancel()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	text, err := askForZone(conn, source)
+	err = z.askForZone(conn)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return text, err
+	return err
 }
 
-func askForZone(conn net.Conn, source Source) ([]byte, error) {
-	question := new(mdns.Msg)
-	question.SetAxfr(source.Zone.String())
+func (z *received) askForZone(conn net.Conn) error {
+	question, source := new(mdns.Msg), z.source
+	if z.since != nil {
+		question.SetIxfr(source.Zone.String(), uint32(*z.since), ".", ".")
+	} else {
+		question.SetAxfr(source.Zone.String())
+	}
 	var judge *verifier
 	packed, err := question.Pack()
 	if source.Key != nil {
 		packed, judge, err = sign(question, *source.Key)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := conn.SetDeadline(time.Now().Add(source.Wait)); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
-		return nil, err
+		return err
 	}
-	z := &received{source: source}
 	most := cmp.Or(source.Most, maxOctets)
-	for octets := 0; ; {
+	for {
 		raw, err := readMessage(conn, source.Wait)
 		if err != nil {
-			return nil, fmt.Errorf("after %d records: %w", z.records, err)
+			return fmt.Errorf("after %d records: %w", z.records, err)
 		}
-		if octets += len(raw); octets > most {
-			return nil, fmt.Errorf("more than %d octets; is this the zone you mean?", most)
+		if z.Octets += len(raw); z.Octets > most {
+			return fmt.Errorf("more than %d octets; is this the zone you mean?", most)
 		}
-		done, err := z.takeMessage(raw, question.Id, judge)
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			return z.text.Bytes(), nil
+		if done, err := z.takeMessage(raw, question.Id, judge); err != nil || done {
+			return err
 		}
 	}
 }
@@ -150,13 +178,28 @@ func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 
 // received is what came of a zone so far.
 type received struct {
+	Fetched
 	source  Source
-	soa     *mdns.SOA
+	since   *serial.Serial
+	take    func(rr mdns.RR, removed bool)
+	begun   bool // the SOA that the zone has now was here
 	records int
-	text    bytes.Buffer
+	// step is where a transfer of differences stands, and reached the serial to which they lead so far.
+	step    step
+	reached serial.Serial
 }
 
-// takeMessage adds one message. done is true with the second SOA.
+// step is where a transfer stands.
+type step uint8
+
+const (
+	stepWhole    step = iota // in a transfer of the whole zone
+	stepUnknown              // the record behind the first SOA tells which of both it is
+	stepRemoving             // in the records that a difference takes away
+	stepAdding               // in those that it brings
+)
+
+// takeMessage adds one message. done is true with the SOA that ends the transfer.
 func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -177,27 +220,69 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 		if done {
 			return false, errors.New("records after the SOA that ends the zone")
 		}
-		soa, isSOA := rr.(*mdns.SOA)
-		switch {
-		case z.soa == nil && (!isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String()):
-			return false, fmt.Errorf("it begins with %s %s, not with the SOA of the zone", rr.Header().Name, mdns.TypeToString[rr.Header().Rrtype])
-		case z.soa == nil:
-			z.soa = soa
-		case isSOA && soa.Serial != z.soa.Serial:
-			return false, fmt.Errorf("it began with serial %d and ends with %d; try again", z.soa.Serial, soa.Serial)
-		case isSOA:
-			done = true
-			continue
+		if done, err = z.takeRecord(rr); err != nil {
+			return false, err
 		}
-		z.records++
-		z.text.WriteString(rr.String())
-		z.text.WriteByte('\n')
 	}
-	if z.soa == nil {
+	if !z.begun {
 		return false, errors.New("an answer without records; the server may not have the zone, or not hand it out to us")
 	}
 	if done {
 		return true, judge.verifyEnd()
 	}
 	return false, nil
+}
+
+// takeRecord adds one record. done is true with the SOA that ends the transfer.
+func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
+	soa, isSOA := rr.(*mdns.SOA)
+	if !z.begun {
+		return z.beginZone(rr)
+	}
+	if z.step == stepUnknown {
+		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
+			z.step, z.reached = stepAdding, *z.since // as behind a difference that leads there
+		}
+		z.Whole = z.step == stepWhole
+	}
+	if !isSOA {
+		z.records++
+		z.take(rr, z.step == stepRemoving)
+		return false, nil
+	}
+	at := serial.Serial(soa.Serial)
+	switch {
+	case z.step == stepWhole && at != z.Serial:
+		return false, fmt.Errorf("it began with serial %d and ends with %d; try again", z.Serial, at)
+	case z.step == stepWhole, z.step == stepAdding && at == z.Serial && z.reached == z.Serial:
+		return true, nil
+	case z.step == stepRemoving:
+		z.step, z.reached = stepAdding, at
+	case at != z.reached:
+		return false, fmt.Errorf("a difference since serial %d where one since %d was to follow", at, z.reached)
+	default:
+		z.step = stepRemoving
+	}
+	return false, nil
+}
+
+// beginZone takes the first record. done is true where there is nothing to follow.
+func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
+	soa, isSOA := rr.(*mdns.SOA)
+	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {
+		return false, fmt.Errorf("it begins with %s %s, not with the SOA of the zone", rr.Header().Name, mdns.TypeToString[rr.Header().Rrtype])
+	}
+	z.begun, z.Serial, z.records = true, serial.Serial(soa.Serial), 1
+	switch {
+	case z.since == nil:
+		z.Whole = true
+	case z.Serial == *z.since:
+		done = true
+	case z.Serial.Ahead(*z.since):
+		z.step = stepUnknown
+	default:
+		return false, fmt.Errorf("it has serial %d, which is not ahead of %d", z.Serial, *z.since)
+	}
+	z.take(rr, false)
+	return done, nil
 }
