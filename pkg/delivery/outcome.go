@@ -173,6 +173,9 @@ func (m *memory) awaitServers(f *facts, next *State, at serial.Serial, servers [
 			next.Ready = Condition{False, server.Err.Reason, next.Error.Message}
 			break
 		}
+		if server.Serial == 0 && server.Note != "" {
+			next.Ready.Message = onTheirWay + "; " + server.Name + ": " + server.Note
+		}
 	}
 }
 

@@ -223,8 +223,11 @@ type Report struct {
 // Server is one server of a class.
 type Server struct {
 	// Name is what the class calls it: an address, an instance.
-	Name   string
+	Name string
+	// Serial is the serial of the zone that it has, 0 for none or one that is not known.
 	Serial serial.Serial
+	// Note is what else there is to say about a server without Err, at the time in At.
+	Note string
 	// Err is why it does not hold the serial, nil while it does or is on its way. Its message names the server: Ready
 	// of the Delivery says it without the row.
 	Err *Error

@@ -18,6 +18,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -295,6 +296,66 @@ func TestReceive_takesNoPartOfAZone(t *testing.T) {
 			text, err := Receive(t.Context(), Source{Server: c.script.start(t), Zone: zoneName})
 			if err == nil || text != nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%d octets, %v; want %q", len(text), err, c.want)
+			}
+		})
+	}
+}
+
+// Promise 1, for differences (RFC 1995 §4): in one message or many, in several steps, or the whole zone in their place.
+func TestFetch_takesDifferences(t *testing.T) {
+	at := func(serial int) string { return strings.Replace(soa, " 7 ", fmt.Sprintf(" %d ", serial), 1) }
+	a := func(n int) string { return fmt.Sprintf("a%d.example.org. 60 IN A 192.0.2.%d", n, n) }
+	one := []string{at(9), at(7), a(1), at(8), a(2), at(8), a(2), at(9), a(3), a(4), at(9)}
+	apart := func(records []string) (messages [][]string) {
+		for _, record := range records {
+			messages = append(messages, []string{record})
+		}
+		return messages
+	}
+	key := keyOf(t, rigKey.Statement())
+	for what, c := range map[string]struct {
+		messages [][]string
+		want     string // what was passed on, behind the SOA
+		err      string
+	}{
+		"two steps":                  {[][]string{one}, "-1+2-2+3+4", ""},
+		"a record a message":         {apart(one), "-1+2-2+3+4", ""},
+		"a step that changes no RR":  {[][]string{{at(9), at(7), at(9), at(9)}}, "", ""},
+		"the whole zone":             {[][]string{{at(9), a(1), a(2), at(9)}}, "whole+1+2", ""},
+		"the whole zone, apart":      {apart([]string{at(9), a(1), a(2), at(9)}), "whole+1+2", ""},
+		"an empty zone":              {[][]string{{at(9), at(9)}}, "whole", ""},
+		"nothing new":                {[][]string{{at(7)}}, "", ""},
+		"an earlier serial":          {[][]string{{at(6)}}, "", "not ahead of 7"},
+		"an unrelated serial":        {[][]string{{at(7 - 1<<31 + 1<<32)}}, "", "not ahead of 7"},
+		"differences since another":  {[][]string{{at(9), at(6), a(1), at(9), at(9)}}, "", "since serial 6 where one since 7"},
+		"a step is missing":          {[][]string{{at(9), at(7), a(1), at(8), a(2), at(6), at(9), at(9)}}, "", "since serial 6 where one since 8"},
+		"it ends before its serial":  {[][]string{{at(9), at(7), a(1), at(8), a(2), at(9)}}, "", "since serial 9 where one since 8"},
+		"cut":                        {[][]string{one[:6]}, "", "before the end"},
+		"more than the end":          {[][]string{append(slices.Clone(one), a(5))}, "", "after the SOA that ends"},
+		"the whole zone of two ages": {[][]string{{at(9), a(1), at(8)}}, "", "ends with 8"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			got, since := "", serial.Serial(7)
+			server := script{messages: c.messages, cut: true, key: key, signed: func(int) bool { return true }}.start(t)
+			fetched, err := Fetch(t.Context(), Source{Server: server, Zone: zoneName, Key: key}, &since, func(rr mdns.RR, removed bool) {
+				switch first, isSOA := strings.Split(rr.Header().Name, ".")[0], rr.Header().Rrtype == mdns.TypeSOA; {
+				case isSOA:
+					got += "SOA"
+				case removed:
+					got += "-" + first[1:]
+				default:
+					got += "+" + first[1:]
+				}
+			})
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%v, want %q", err, c.err)
+				}
+				return
+			}
+			rest, whole := strings.CutPrefix(c.want, "whole")
+			if err != nil || got != "SOA"+rest || fetched.Whole != whole || fetched.Octets == 0 || fetched.Serial != 9 && what != "nothing new" {
+				t.Errorf("%s, %+v, %v; want %s", got, fetched, err, c.want)
 			}
 		})
 	}

@@ -47,8 +47,8 @@ type Zone struct {
 	FQDN   name.Name
 	Serial serial.Serial
 	sets   map[key]set
-	// guest: see Guest.
-	guest bool
+	// guest and signed: see Guest and Signed.
+	guest, signed bool
 	// undone: of the SOA the serial alone is known, see Undo.
 	undone bool
 }
@@ -148,7 +148,7 @@ func (z *Zone) add(row zonefile.RR) {
 // Undo is the zone as it was at a serial, since which it has had the changes, oldest first. They say nothing of the
 // SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
-	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, undone: true}
+	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
 		for _, e := range change.Added {
 			k := key{e.Name, e.Type}
@@ -177,6 +177,27 @@ func (z *Zone) Guest() *Zone {
 	delete(guest.sets, key{z.FQDN, rdata.SOA})
 	delete(guest.sets, key{z.FQDN, rdata.NS})
 	return &guest
+}
+
+// Signed is the zone as it is at a server that signs it, or that transfers it from one that does: the serial, and the
+// records that signing makes, are that server's, and no difference (S6.9).
+func (z *Zone) Signed() *Zone {
+	signed := *z
+	signed.signed, signed.sets = true, maps.Clone(z.sets)
+	maps.DeleteFunc(signed.sets, func(k key, _ set) bool { return k.t.BySigner() })
+	return &signed
+}
+
+// withSerial is an SOA with a serial in the place of its own.
+func (s set) withSerial(at serial.Serial) set {
+	s.data = slices.Clone(s.data)
+	for i, data := range s.data {
+		if fields := strings.Fields(data); len(fields) == 7 {
+			fields[2] = at.String()
+			s.data[i] = strings.Join(fields, " ")
+		}
+	}
+	return s
 }
 
 // isOwnOfHost says whether an RRset beside the zone's is the own data of the primary at which the zone is a guest.
@@ -218,7 +239,7 @@ func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Re
 func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	r := Report{Server: server, State: Ahead, Serial: uint32(got.Serial), By: by}
 	switch {
-	case got.Serial == z.Serial || z.guest:
+	case got.Serial == z.Serial || z.guest || z.signed:
 		r.State = Current
 	case z.Serial.Ahead(got.Serial):
 		r.State = Behind
@@ -226,6 +247,9 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	soa := key{z.FQDN, rdata.SOA}
 	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {
 		want, has := z.sets[k], got.sets[k]
+		if k == soa && z.signed {
+			has = has.withSerial(z.Serial)
+		}
 		switch {
 		case k == soa && (r.State != Current || z.undone):
 			// The serial says all that is known.
@@ -236,7 +260,7 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(got.sets), compareKeys) {
-		if z.guest && isOwnOfHost(k, z.FQDN) {
+		if z.guest && isOwnOfHost(k, z.FQDN) || z.signed && k.t.BySigner() {
 			continue
 		}
 		if _, ok := z.sets[k]; !ok {

@@ -77,3 +77,26 @@ func TestGuest_leavesTheHostItsOwn(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// S6.9: a server that signs has a serial of its own, and the records of signing; what else differs is a difference, the
+// rest of the SOA and the data of the parent too.
+func TestSigned_leavesTheSignerItsOwn_S6_9(t *testing.T) {
+	const data = "example.org. 60 NS ns.example.net.\nwww.example.org. 60 A 192.0.2.1\nsub.example.org. 60 NS ns.example.net.\nsub.example.org. 60 DS 1 13 2 " + digestText + "\n"
+	const made = "example.org. 60 DNSKEY 256 3 13 AAAA\nexample.org. 60 CDS 1 13 2 " + digestText + "\nwww.example.org. 60 RRSIG A 13 3 60 20300101000000 20200101000000 1 example.org. AAAA\nwww.example.org. 60 NSEC example.org. A RRSIG NSEC\n"
+	truth := zone(t, soa+data+"example.org. 60 CDNSKEY 257 3 13 AAAA\n").Signed()
+	signed := strings.Replace(soa, " 5 ", " 9 ", 1) + data + made
+	if r := truth.compareWith("s", ByTransfer, zone(t, signed)); !r.Equal() || r.Serial != 9 {
+		t.Errorf("%+v", r)
+	}
+	for _, change := range [][2]string{{"192.0.2.1\n", "192.0.2.2\n"}, {"60 DS 1 ", "60 DS 2 "}, {" 9 ", " 9 1"}} {
+		r := truth.compareWith("s", ByTransfer, zone(t, strings.Replace(signed, change[0], change[1], 1)))
+		if r.State != Differs || len(r.Differing) != 1 || len(r.Foreign)+len(r.Missing) != 0 {
+			t.Errorf("%q: %+v", change[1], r)
+		}
+	}
+	if r := truth.compareWith("s", ByTransfer, zone(t, signed+"dev.example.org. 60 A 192.0.2.1\n")); r.State != Differs || len(r.Foreign) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+const digestText = "0000000000000000000000000000000000000000000000000000000000000000"

@@ -34,6 +34,8 @@ type KnotConfig struct {
 	UpdateOwners []string
 	// Workers of each kind, for TCP, UDP and what goes on behind; zero: one.
 	Workers int
+	// Sections are further sections of knot.conf, as they stand in it.
+	Sections string
 }
 
 // Knot is a running knotd on a loopback port.
@@ -145,7 +147,17 @@ database:
 	for _, z := range c.Catalogs {
 		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify, signed]\n    catalog-role: interpret\n    catalog-template: member-of-%[1]s\n", z.Zone, zoneFile(z.Zone))
 	}
+	conf.WriteString(c.Sections)
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
+}
+
+// Knotc runs a command of knotd's control socket and returns what it printed.
+func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
+	knotc, err := Find("knotc", installKnot)
+	if err != nil {
+		return "", err
+	}
+	return run(ctx, k.dir, "", knotc, append([]string{"-s", filepath.Join(k.dir, "knot.sock")}, args...)...)
 }
 
 // waitUp returns when it answers, and for each zone that it loads.

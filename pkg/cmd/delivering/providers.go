@@ -39,6 +39,8 @@ type NameServer struct {
 	Key *v1alpha1.SecretReference
 	// Guest: the zone has the SOA and the apex NS of the server (verify.Zone.Guest).
 	Guest bool
+	// Signed: the server signs the zone, or has it from one that does (verify.Zone.Signed).
+	Signed bool
 }
 
 // Sources are what providers read beside a class and its Secrets, at the moment in which they need it. What of them

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -35,6 +36,9 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 				return zone.Serial()
 			}
 			return 0
+		},
+		Changes: func(uid string, since, until serial.Serial) ([]dns.Change, error) {
+			return sources.Views.EntryChanges(uid, since, until)
 		},
 		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
 			zone, ok := sources.Views.Settled(uid)
@@ -69,7 +73,7 @@ func secondaries(of *v1alpha1.DNSClass) []NameServer {
 	block := of.Spec.Transfer
 	servers := make([]NameServer, len(block.Secondaries))
 	for i, s := range block.Secondaries {
-		servers[i] = NameServer{Address: s.Address, Key: cmp.Or(s.TSIGSecretRef, block.TSIGSecretRef)}
+		servers[i] = NameServer{Address: s.Address, Key: cmp.Or(s.TSIGSecretRef, block.TSIGSecretRef), Signed: s.Signs || s.Signer != ""}
 	}
 	return servers
 }

@@ -50,7 +50,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 		case kind.NameServers != nil:
 			for _, server := range kind.NameServers(of) {
 				if at, err := parseAddress(server.Address); err == nil {
-					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest})
+					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest, signed: server.Signed})
 				}
 			}
 		case kind.New != nil:

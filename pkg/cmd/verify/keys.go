@@ -49,7 +49,7 @@ func (r *run) addServer(one asked) {
 			continue
 		}
 		if sameKey(other.key, one.key) || other.class == "" {
-			r.servers[i].guest = other.guest || one.guest
+			r.servers[i].guest, r.servers[i].signed = other.guest || one.guest, other.signed || one.signed
 			if other.class == "" && one.key != nil {
 				r.servers[i].key, r.servers[i].class = one.key, one.class
 			}
@@ -71,6 +71,6 @@ type asked struct {
 	// class knows it; empty for one that a flag names.
 	class string
 	key   *transfer.Key
-	// guest: its SOA is its own.
-	guest bool
+	// guest: its SOA is its own; signed: its serial is, and what signing makes.
+	guest, signed bool
 }

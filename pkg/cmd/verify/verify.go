@@ -243,8 +243,11 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 
 // viewOf is the zone as a server should have it.
 func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
-	if a.guest {
+	switch {
+	case a.guest:
 		return truth.Guest()
+	case a.signed:
+		return truth.Signed()
 	}
 	return truth
 }

@@ -39,7 +39,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From), RRsets: textOf(former.RRsets), Unlisted: former.Unlisted})
 	}
 	for _, server := range state.Servers {
-		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At)}
+		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At), Message: cutMessage(server.Note)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
 			row.State, row.Message = v1alpha1.ServerAhead, cutMessage(server.Err.Message)
@@ -146,6 +146,8 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 			server.Err = &delivery.Error{Reason: delivery.ReasonSerialBehind, Message: row.Message}
 		case v1alpha1.ServerFailed:
 			server.Err = &delivery.Error{Reason: delivery.ReasonServerError, Message: row.Message}
+		default:
+			server.Note = row.Message
 		}
 		state.Servers = append(state.Servers, server)
 	}

@@ -107,7 +107,7 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 			key = common
 		}
 		tell(at, key, s.Catalog)
-		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore}
+		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs, Signer: s.Signer}
 		switch {
 		case key != nil:
 			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}

@@ -33,6 +33,8 @@ const (
 type seen struct {
 	serial serial.Serial
 	err    *delivery.Error
+	// note is what there is to say about it without an error.
+	note string
 	// passing: what is wrong may be over in a moment.
 	passing bool
 }

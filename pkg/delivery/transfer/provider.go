@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -41,7 +42,14 @@ type Secondary struct {
 	Key *transfer.Key
 	// NoCatalog: it does not follow the class's catalog.
 	NoCatalog bool
+	// Signs: it signs what it transfers, so its serials are its own. Signer names the one that signs from which it
+	// transfers; "": it transfers from us.
+	Signs  bool
+	Signer string
 }
+
+// ownSerials says that its serials are not those of the zone.
+func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }
 
 // Config of a Provider.
 type Config struct {
@@ -55,13 +63,21 @@ type Config struct {
 	// that it has where it is kept, asked there: a secondary may have been told before we were.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Dial connects over UDP; nil: to what dial.New(false) does.
+	// Changes are those of each serial of the zone since one up to another one, an error where they are not kept: by
+	// them the content that a signer has is recognised. nil: none are kept.
+	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
+	// Dial connects, over TCP to secondaries that sign and over UDP to all; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Provider delivers zones to the secondaries of one class.
 type Provider struct {
 	config Config
+
+	mu      sync.Mutex
+	zones   map[signedKey]*signedZone
+	sweepAt int
+	pace    pace // of transfers from signers
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -92,7 +108,12 @@ func New(config Config) (*Provider, error) {
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
-	return &Provider{config: config}, nil
+	if config.Changes == nil {
+		config.Changes = func(string, serial.Serial, serial.Serial) ([]dns.Change, error) {
+			return nil, errors.New("no changes are kept")
+		}
+	}
+	return &Provider{config: config, zones: map[signedKey]*signedZone{}}, nil
 }
 
 // Deliver puts the zone into the class and waits a moment for the secondaries to have it. A longer wait would keep a
@@ -119,7 +140,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
 			ahead = row.Err
 		}
-		if row.Err != nil || plan.Serial.Ahead(row.Serial) || row.Serial == 0 {
+		if row.Err != nil || !reaches(row.Serial, plan.Serial) {
 			report.Confirmed, report.Proven = 0, false
 		}
 	}
@@ -135,11 +156,15 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err() // a zone is in a class under one name
 	}
-	return delivery.Report{}, fence(ctx)
+	err := fence(ctx)
+	if err == nil {
+		p.forgetSigned(plan)
+	}
+	return delivery.Report{}, err
 }
 
 // Verify asks each secondary once. A secondary with the zone's serial has the content that it transferred from the
-// primary.
+// primary; of one that signs the content is compared.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -200,51 +225,73 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 }
 
 // askSecondaries has a row for each secondary. With wait each is asked until it has the serial or followTimeout is
-// over.
+// over. A transfer from one that signs is waited for.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
 		limit = min(limit, plan.CallTimeout)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	rows := make([]delivery.Server, len(p.config.Secondaries))
+	theirs := make([]serial.Serial, len(rows)) // of those with serials of their own
 	p.eachSecondary(func(i int, s Secondary) {
 		var before seen // ahead, and seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
-			now := p.probeSOA(ctx, s, plan.Zone, packetTimeout)
-			if ctx.Err() == nil || rows[i].At.IsZero() {
-				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Err: now.err, At: time.Now()}
+			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
+			if now.err == nil && s.ownSerials() {
+				theirs[i] = now.serial
+				now = p.resolveSerial(ctx, s, plan, now.serial)
+			}
+			if asking.Err() == nil || rows[i].At.IsZero() || now.err == nil && s.Signs {
+				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
 			}
 			switch {
-			case ctx.Err() != nil:
+			case asking.Err() != nil:
 				return
-			case now.err == nil && p.mayBeAhead(plan, now.serial):
+			case now.err == nil && !s.ownSerials() && p.mayBeAhead(plan, now.serial):
 				if before.serial != now.serial {
 					before, pause = now, secondLook
 					break
 				}
-				switch latest, err := p.config.Latest(ctx, plan.UID); {
+				switch latest, err := p.config.Latest(asking, plan.UID); {
 				case err != nil:
 					rows[i].Err = delivery.Errorf(delivery.ReasonServerError, "%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
 				case now.serial.Ahead(latest):
 					rows[i].Err = serialBehind(s, plan.Zone, latest, now)
 				}
 				return
-			case now.err == nil && !plan.Serial.Ahead(now.serial), now.err == nil && !wait, now.err != nil && (!wait || !now.passing):
+			case now.err == nil && reaches(now.serial, plan.Serial), now.err == nil && !wait, now.err != nil && (!wait || !now.passing):
 				return
 			default:
 				before = seen{}
 			}
 			select {
 			case <-time.After(pause):
-			case <-ctx.Done():
+			case <-asking.Done():
 				return
 			}
 		}
 	})
+	for i, s := range p.config.Secondaries {
+		if s.Signer != "" && rows[i].Err == nil { // Its signer may have been asked later than itself.
+			now := p.findBehind(s, plan, theirs[i])
+			rows[i].Serial, rows[i].Note = now.serial, now.note
+		}
+	}
 	return rows
 }
+
+// resolveSerial is what a secondary with serials of its own has of the zone.
+func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
+	if s.Signs {
+		return p.askSigner(ctx, s, plan, theirs)
+	}
+	return p.findBehind(s, plan, theirs)
+}
+
+// reaches says that a server has the serial, or a later one; 0 is none.
+func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
 // mayBeAhead says that no serial of the zone that is known here is as late as that.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {

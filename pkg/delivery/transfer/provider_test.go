@@ -114,7 +114,7 @@ func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery
 	return report, err
 }
 
-func begin(t *testing.T) *world {
+func begin(t testing.TB) *world {
 	t.Helper()
 	keys, err := primary.ParseKeys(rigKey.Statement())
 	if err != nil {
@@ -139,7 +139,7 @@ func begin(t *testing.T) *world {
 }
 
 // open makes the class, once it is known where its secondaries are.
-func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
+func (w *world) open(t testing.TB, secondaries ...netip.AddrPort) {
 	t.Helper()
 	var targets []primary.Target
 	for _, at := range secondaries {
@@ -161,7 +161,7 @@ func (w *world) provider(t *testing.T, secondaries ...Secondary) stored {
 	return w.make(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext})
 }
 
-func (w *world) make(t *testing.T, config Config) stored {
+func (w *world) make(t testing.TB, config Config) stored {
 	t.Helper()
 	config.Members, config.Catalog, config.Served = w, catalog, w.served
 	if config.Latest == nil {
@@ -175,7 +175,7 @@ func (w *world) make(t *testing.T, config Config) stored {
 }
 
 // put serves a plan's zone.
-func (w *world) put(t *testing.T, plan delivery.Plan) {
+func (w *world) put(t testing.TB, plan delivery.Plan) {
 	t.Helper()
 	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	var sets []content.RRset
@@ -234,7 +234,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 			used++
 			return name.MustParse(strings.Repeat("z", used) + ".example.")
 		},
-		Offer: w.put,
+		Offer: func(t *testing.T, plan delivery.Plan) { w.put(t, plan) },
 		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 			text, err := rig.Dig{Server: bind.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
 			if err != nil {

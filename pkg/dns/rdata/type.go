@@ -122,6 +122,17 @@ func (t Type) Single() bool {
 	return t == CNAME || t == DNAME || t == Type(mdns.TypeRESINFO)
 }
 
+// BySigner reports that a server which signs a zone makes records of the type by itself: a zone is the same signed and
+// unsigned when all others are. DS is not among them, it is data of the parent. Type 65534 is where BIND notes what it
+// has still to sign.
+func (t Type) BySigner() bool {
+	switch t {
+	case DNSKEY, RRSIG, NSEC, NSEC3, NSEC3PARAM, CDS, CDNSKEY, ZONEMD, 65534:
+		return true
+	}
+	return false
+}
+
 // ByNumber reports that the format of the type is unknown: its data is octets (RFC 3597), and only a rule that names
 // the type allows it (S4.3).
 func (t Type) ByNumber() bool {

@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// digest is the sum of the hashes of records: it does not depend on their order, and that of a record that goes is
+// subtracted, so it follows a zone by its differences. It leaves out what a signer makes by itself, and the SOA.
+//
+// The hashes are keyed with random octets of this process, because sums of hashes that can be computed elsewhere can be
+// made to meet. Digests are therefore never stored.
+type digest [4]uint64
+
+var digestKey = func() []byte {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return key
+}()
+
+// hashRecord is the digest of one record; owner and data are in presentation format, names absolute.
+func hashRecord(owner string, t rdata.Type, ttl uint32, data string) (d digest) {
+	if t == rdata.SOA || t.BySigner() {
+		return d
+	}
+	var space [512]byte
+	text := append(space[:0], digestKey...)
+	text = append(append(text, owner...), 0)
+	text = binary.BigEndian.AppendUint16(text, uint16(t))
+	text = binary.BigEndian.AppendUint32(text, ttl)
+	sum := sha256.Sum256(append(text, data...))
+	for i := range d {
+		d[i] = binary.BigEndian.Uint64(sum[8*i:])
+	}
+	return d
+}
+
+func (d *digest) add(other digest) {
+	for i := range d {
+		d[i] += other[i]
+	}
+}
+
+func (d *digest) subtract(other digest) {
+	for i := range d {
+		d[i] -= other[i]
+	}
+}
+
+// hashZone is the digest of all of a plan.
+func hashZone(plan delivery.Plan) (d digest) {
+	for set := range plan.All {
+		owner := set.Name.String()
+		for _, data := range set.Data {
+			d.add(hashRecord(owner, set.Type, set.TTL, data))
+		}
+	}
+	return d
+}
+
+// hashTransferred is the digest of a record as a server transfers it.
+func hashTransferred(rr mdns.RR) digest {
+	header := rr.Header()
+	t := rdata.Type(header.Rrtype)
+	if t == rdata.SOA || t.BySigner() {
+		return digest{}
+	}
+	owner, err := name.Parse(header.Name)
+	if err == nil {
+		var data string
+		if data, err = readData(rr); err == nil {
+			return hashRecord(owner.String(), t, header.Ttl, data)
+		}
+	}
+	// What cannot be read here is no record of the zone, and makes the digest another one.
+	return hashRecord("", t, header.Ttl, rr.String())
+}
+
+// readData is the canonical text of the data of a record, by way of its octets: the library writes some types
+// otherwise.
+func readData(rr mdns.RR) (string, error) {
+	var generic mdns.RFC3597
+	if err := generic.ToRFC3597(rr); err != nil {
+		return "", err
+	}
+	return rdata.FromRR(rdata.Type(rr.Header().Rrtype), `\# `+strconv.Itoa(len(generic.Rdata)/2)+" "+generic.Rdata, name.Root)
+}
+
+// formatSOA is an SOA without its serial.
+func formatSOA(ttl uint32, data string) string {
+	fields := strings.Fields(data)
+	if len(fields) == 7 {
+		fields = slices.Delete(fields, 2, 3)
+	}
+	return strings.Join(append(fields, strconv.FormatUint(uint64(ttl), 10)), " ")
+}

@@ -1,0 +1,554 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// signingServer is a secondary that signs, as a script: it serves what it is given with a serial of its own.
+type signingServer struct {
+	addr netip.AddrPort
+
+	mu      sync.Mutex
+	serial  uint32
+	lines   []string            // of its zone but the SOA
+	history map[uint32][]string // lines of former serials
+	soa     string              // timers of the SOA
+	refuses bool                // transfers
+	noIXFR  bool
+	whole   int // transfers of the whole zone
+	partial int // of differences
+}
+
+const signerSOA = "86400 7200 3600000 360"
+
+func newSigningServer(t *testing.T) *signingServer {
+	t.Helper()
+	s := &signingServer{history: map[uint32][]string{}, soa: signerSOA}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packets, err := net.ListenPacket("udp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.addr = netip.MustParseAddrPort(listener.Addr().String())
+	for _, server := range []*mdns.Server{{Listener: listener, Handler: s}, {PacketConn: packets, Handler: s}} {
+		started := make(chan struct{})
+		server.NotifyStartedFunc = func() { close(started) }
+		go server.ActivateAndServe()
+		<-started
+		t.Cleanup(func() { server.Shutdown() })
+	}
+	return s
+}
+
+// sign has it serve lines, beside signatures, with the next serial.
+func (s *signingServer) sign(at uint32, lines ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serial != 0 {
+		s.history[s.serial] = s.lines
+	}
+	s.serial = at
+	s.lines = append(slices.Clone(lines), fmt.Sprintf("example.org. 3600 IN DNSKEY 257 3 13 %s", strings.Repeat("A", 84)+"AA=="),
+		fmt.Sprintf("example.org. 3600 IN RRSIG NS 13 2 3600 20300101000000 20200101000000 %d example.org. AAAA", at%60000),
+		"example.org. 0 IN TYPE65534 \\# 5 0D041F0001", "example.org. 3600 IN CDS 1 13 2 00")
+}
+
+func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	read := func(lines ...string) (all []mdns.RR) {
+		for _, line := range lines {
+			rr, err := mdns.NewRR(line)
+			if err != nil {
+				panic(err)
+			}
+			all = append(all, rr)
+		}
+		return all
+	}
+	soa := func(at uint32) string {
+		return fmt.Sprintf("example.org. 3600 IN SOA ns1.provider.example. hostmaster.example.org. %d %s", at, s.soa)
+	}
+	answer := new(mdns.Msg).SetReply(m)
+	answer.Authoritative = true
+	switch q := m.Question[0].Qtype; {
+	case s.serial == 0:
+		answer.Rcode = mdns.RcodeRefused
+	case q == mdns.TypeSOA:
+		answer.Answer = read(soa(s.serial))
+	case s.refuses:
+		answer.Rcode = mdns.RcodeRefused
+	case q == mdns.TypeIXFR && s.noIXFR:
+		answer.Rcode = mdns.RcodeNotImplemented
+	case q == mdns.TypeIXFR && s.history[m.Ns[0].(*mdns.SOA).Serial] != nil:
+		s.partial++
+		since := m.Ns[0].(*mdns.SOA).Serial
+		lines := []string{soa(s.serial)}
+		from := since
+		for _, to := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(s.history)), func(at uint32) bool { return at <= since }), s.serial) {
+			before, after := s.history[from], s.history[to]
+			if to == s.serial {
+				after = s.lines
+			}
+			stays := func(line string) bool { return slices.Contains(after, line) }
+			stood := func(line string) bool { return slices.Contains(before, line) }
+			lines = append(append(lines, soa(from)), slices.DeleteFunc(slices.Clone(before), stays)...)
+			lines = append(append(lines, soa(to)), slices.DeleteFunc(slices.Clone(after), stood)...)
+			from = to
+		}
+		answer.Answer = read(append(lines, soa(s.serial))...)
+	default:
+		s.whole++
+		answer.Answer = read(slices.Concat([]string{soa(s.serial)}, s.lines, []string{soa(s.serial)})...)
+	}
+	out.WriteMsg(answer)
+}
+
+// zoneAt is the zone with a TXT, as a plan at a serial, and as a signer has it.
+func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
+	plan := planOf("u", "example.org.", at)
+	plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{"ns1.provider.example. hostmaster.example.org. " + at.String() + " " + signerSOA}}
+	sets := []delivery.RRset{{Name: plan.Zone, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}, {Name: plan.Zone, Type: rdata.DS, TTL: 60, Data: []string{"1 13 2 " + strings.Repeat("0", 64)}}}
+	for i, text := range texts {
+		sets = append(sets, delivery.RRset{Name: name.MustParse(fmt.Sprintf("h%d.example.org.", i)), Type: rdata.TXT, TTL: 300, Data: []string{fmt.Sprintf("%q", text)}})
+	}
+	plan.All = slices.Values(sets)
+	var lines []string
+	for _, set := range sets {
+		lines = append(lines, fmt.Sprintf("%s %d IN %s %s", strings.ToUpper(set.Name.String()), set.TTL, set.Type, set.Data[0]))
+	}
+	return plan, lines
+}
+
+// S6.9: a signer has the serial whose data it has, whatever its own serial is; a re-signing is no change, altered data
+// is none of a serial; servers behind it are compared with it; and no serial of it is ever ahead of the zone.
+func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	s, public := newSigningServer(t), newSecondary(t, nil)
+	var changes []dns.Change
+	p := w.make(t, Config{
+		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer"}, {Name: "signer", Addr: s.addr, Signs: true}}, Dial: dial.New(true).DialContext,
+		Latest: func(context.Context, string) (serial.Serial, error) {
+			t.Error("a serial is compared with that of the zone")
+			return 0, errors.New("not to be asked")
+		},
+		Changes: func(_ string, since, until serial.Serial) ([]dns.Change, error) {
+			var found []dns.Change
+			for _, change := range changes {
+				if change.From >= since && change.To <= until {
+					found = append(found, change)
+				}
+			}
+			return found, nil
+		},
+	})
+	txt := func(text string) dns.Entry {
+		return dns.Entry{Name: name.MustParse("h0.example.org."), Type: rdata.TXT, TTL: 300, Data: fmt.Sprintf("%q", text)}
+	}
+	change := func(at serial.Serial, before, after string) {
+		changes = append(changes, dns.Change{From: at - 1, To: at, Removed: []dns.Entry{txt(before)}, Added: []dns.Entry{txt(after)}})
+	}
+	check := func(what string, plan delivery.Plan, confirmed serial.Serial, rows ...serial.Serial) {
+		t.Helper()
+		plan.CallTimeout = 100 * time.Millisecond // the time to wait for servers
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {
+			t.Fatalf("%s: %+v, %v; want %d, %d", what, report, err, confirmed, rows)
+		}
+		for _, row := range report.Servers {
+			if row.Err != nil || row.Note == "" {
+				t.Fatalf("%s: %+v (%v)", what, row, row.Err)
+			}
+		}
+	}
+	ten, lines := zoneAt(10, "first")
+	w.put(t, ten)
+	s.sign(1000, lines...)
+	public.serial.Store(999)
+	check("a server behind has another serial of its signer", ten, 0, 0, 10)
+	public.serial.Store(1000)
+	check("both have it", ten, 10, 10, 10)
+	for at := range uint32(10) {
+		s.sign(1001+at, lines...)
+		check("signed anew", ten, 10, 10, 10)
+		public.serial.Store(1001 + at)
+	}
+	if s.whole != 1 || s.partial != 10 {
+		t.Errorf("%d transfers of the whole zone, %d differences", s.whole, s.partial)
+	}
+	eleven, next := zoneAt(11, "second")
+	change(11, "first", "second")
+	check("the signer is behind", eleven, 0, 10, 10)
+	s.sign(1020, next...)
+	check("the one behind it is", eleven, 0, 10, 11)
+	public.serial.Store(1020)
+	check("both have it", eleven, 11, 11, 11)
+	change(12, "second", "third")
+	change(13, "third", "fourth")
+	twelve, _ := zoneAt(12, "third")
+	thirteen, fourth := zoneAt(13, "fourth")
+	w.put(t, thirteen)
+	s.sign(1021, fourth...)
+	public.serial.Store(1021)
+	check("they have a later one than the plan", twelve, 12, 13, 13)
+	for what, altered := range map[string]func(line string) string{
+		"data": func(line string) string { return strings.Replace(line, "fourth", "forged", 1) },
+		"TTL":  func(line string) string { return strings.Replace(line, " 300 ", " 301 ", 1) },
+		"DS":   func(line string) string { return strings.Replace(line, " DS 1 ", " DS 2 ", 1) },
+	} {
+		var lines []string
+		for _, line := range fourth {
+			lines = append(lines, altered(line))
+		}
+		s.sign(s.serial+1, lines...)
+		check("altered: "+what, thirteen, 0, 13, 0)
+		s.sign(s.serial+1, fourth...)
+		check("mended: "+what, thirteen, 13, 13, 13)
+	}
+	s.soa = "1 2 3 4"
+	s.sign(s.serial+1, fourth...)
+	check("an altered SOA", thirteen, 0, 13, 0)
+	s.soa = signerSOA
+	// It has lost its differences, or all it had, or knows no IXFR.
+	s.history = map[uint32][]string{}
+	s.sign(s.serial+1, fourth...)
+	clear(s.history)
+	check("no differences", thirteen, 13, 13, 13)
+	s.sign(5, fourth...)
+	check("begun anew", thirteen, 13, 13, 13)
+	s.noIXFR = true
+	s.sign(6, fourth...)
+	check("no IXFR", thirteen, 13, 13, 13)
+	if s.whole != 4 { // the first one, and these three
+		t.Errorf("%d transfers of the whole zone", s.whole)
+	}
+	drift, err := p.Verify(t.Context(), thirteen)
+	if err != nil || drift.Servers[1].Serial != 13 || drift.Servers[1].Err != nil {
+		t.Errorf("%+v, %v", drift, err)
+	}
+	// A new provider, as after a restart, knows nothing and finds the same.
+	if report, err := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}).Deliver(t.Context(), thirteen, pass); err != nil || report.Confirmed != 13 || !report.Proven {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// S6.9: a signer that hands out no transfers has no serial, and the row says what to do.
+func TestDeliver_saysWhySignersCannotBeCompared_S6_9(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	s := newSigningServer(t)
+	plan, lines := zoneAt(10, "first")
+	w.put(t, plan)
+	s.sign(1000, lines...)
+	s.refuses = true
+	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
+	for range 2 {
+		report, err := p.Deliver(t.Context(), plan, pass)
+		row := report.Servers[0]
+		if err != nil || report.Confirmed != 0 || row.Serial != 0 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		if row.Err == nil || row.Err.Reason != delivery.ReasonAuthenticationFailed || !strings.Contains(row.Err.Message, "allow transfers") {
+			t.Fatalf("%+v", row)
+		}
+	}
+}
+
+// S6.6, S6.9: beside a signer, whose serial is far ahead, a secondary of the zone itself that is ahead is found as
+// ever.
+func TestDeliver_findsLostStoresBesideSigners_S6_9(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	s, one := newSigningServer(t), newSecondary(t, &rigKey)
+	plan, lines := zoneAt(10, "first")
+	w.put(t, plan)
+	s.sign(1000, lines...)
+	one.serial.Store(12)
+	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}, Secondary{Name: "one", Addr: one.addr, Key: w.key()})
+	report, err := p.Deliver(t.Context(), plan, pass)
+	var e *delivery.Error
+	if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || report.Servers[0].Err != nil || report.Servers[0].Serial != 10 || report.Servers[1].Serial != 12 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// S6.9: the next transfer waits in proportion to what the last one took, and a zone of its own for none.
+func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
+	at := time.Unix(1_000_000, 0)
+	for _, c := range []struct {
+		took   time.Duration
+		octets int
+		want   time.Duration
+	}{{0, 0, 0}, {time.Millisecond, 1000, 4 * time.Millisecond}, {time.Second, 1 << 20, 4 * time.Second}, {time.Second, 64 << 20, 64 * time.Second}} {
+		var p pace
+		p.charge(at, c.took, c.octets, zonePace, zoneShare)
+		if got := p.free.Sub(at); got != c.want {
+			t.Errorf("%s and %d octets: %s, want %s", c.took, c.octets, got, c.want)
+		}
+		p.charge(at, c.took, c.octets, zonePace, zoneShare)
+		if got := p.free.Sub(at); got != 2*c.want {
+			t.Errorf("twice %s and %d octets: %s, want %s", c.took, c.octets, got, 2*c.want)
+		}
+	}
+	w := begin(t)
+	w.open(t)
+	s := newSigningServer(t)
+	plan, lines := zoneAt(10, "first")
+	w.put(t, plan)
+	s.sign(1000, lines...)
+	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
+	p.pace.free = time.Now().Add(time.Hour) // other zones of the class
+	verify := func(want serial.Serial, note string) {
+		t.Helper()
+		drift, err := p.Verify(t.Context(), plan)
+		if row := drift.Servers[0]; err != nil || row.Err != nil || row.Serial != want || !strings.Contains(row.Note, note) {
+			t.Errorf("%+v, %v; want %d, %q", row, err, want, note)
+		}
+	}
+	verify(10, "its serial 1000 has the data of 10")
+	s.sign(1001, strings.Replace(strings.Join(lines, "\n"), "first", "forged", 1))
+	s.lines = strings.Split(s.lines[0], "\n")
+	verify(10, "its serial 1001 is compared in 1h0m0s")
+	p.pace.free = time.Time{}
+	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Now().Add(time.Hour)
+	verify(10, "its serial 1001 is compared in 1h0m0s")
+	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Time{}
+	verify(0, "its serial 1001 has not the data of 10")
+	if s.whole+s.partial != 2 {
+		t.Errorf("%d transfers, want 2", s.whole+s.partial)
+	}
+}
+
+// S6.9: what is known of zones that have left the class does not stay.
+func TestSigned_forgetsZones(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	p := w.provider(t)
+	w.store("stays", name.MustParse("stays.example."))
+	p.findSigned(planOf("stays", "stays.example.", 1))
+	for i := range 3000 {
+		p.findSigned(planOf(fmt.Sprint(i), "gone.example.", 1))
+	}
+	if n := len(p.zones); n > 1500 {
+		t.Errorf("%d zones are known", n)
+	}
+	if p.zones[signedKey{"stays", name.MustParse("stays.example.")}] == nil {
+		t.Error("what is known of a zone of the class is gone")
+	}
+	plan := planOf("stays", "stays.example.", 1)
+	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || p.zones[signedKey{"stays", plan.Zone}] != nil {
+		t.Errorf("a withdrawn zone is known: %v", err)
+	}
+}
+
+// S6.9: the digest tells two zones apart exactly where they differ in what no signer makes, in any order and by any way
+// of differences. The simple twin is the sorted list of lines.
+func FuzzDigest_isThatOfTheUnsignedZone_S6_9(f *testing.F) {
+	f.Add(uint64(1), uint64(2))
+	f.Fuzz(func(t *testing.T, one, two uint64) {
+		random := rand.New(rand.NewPCG(one, two))
+		samples := []string{
+			"A 192.0.2.%d", "AAAA 2001:db8::%d", "TXT \"t%d\" \"x\"", "MX %d Mail.Example.ORG.", "CNAME c%d.example.org.", "SRV %d 1 2 srv.example.org.", "CAA %d issue \"ca.example\"", "TYPE65280 \\# 1 0%d",
+			"HTTPS %d . alpn=h2", "DS %d 13 2 " + strings.Repeat("AB", 32), "TLSA 3 1 1 %d0",
+			// what signers make
+			"DNSKEY 256 3 13 AAA%d", "RRSIG A 13 2 300 20300101000000 20200101000000 %d example.org. AAAA", "NSEC n%d.example.org. A RRSIG", "NSEC3PARAM 1 0 %d -", "CDS %d 13 2 AB", "CDNSKEY 257 3 13 AAA%d",
+			"ZONEMD %d 1 1 " + strings.Repeat("AB", 48), "TYPE65534 \\# 1 0%d", "NSEC3 1 0 %d - 0000000000000000000000000000000A A",
+		}
+		const unsigned = 11
+		record := func() (line string, counts bool) {
+			kind := random.IntN(len(samples))
+			return fmt.Sprintf("h%d.Example.org. %d IN "+samples[kind], random.IntN(3), 60*random.IntN(2), 1+random.IntN(3)), kind < unsigned
+		}
+		hash := func(line string) digest {
+			rr, err := mdns.NewRR(line)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			packed := make([]byte, 1024)
+			off, err := mdns.PackRR(rr, packed, 0, nil, false)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if rr, _, err = mdns.UnpackRR(packed[:off], 0); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			return hashTransferred(rr)
+		}
+		type zone struct {
+			lines map[string]bool
+			sum   digest
+		}
+		zones := [2]zone{{lines: map[string]bool{}}, {lines: map[string]bool{}}}
+		for range 60 {
+			z := &zones[random.IntN(2)]
+			line, counts := record()
+			d := hash(line)
+			if counts == (d == digest{}) {
+				t.Fatalf("%s: counts %v, digest %v", line, counts, d)
+			}
+			if !counts {
+				z.sum.add(d)
+				continue
+			}
+			if z.lines[line] {
+				delete(z.lines, line)
+				z.sum.subtract(d)
+			} else {
+				z.lines[line] = true
+				z.sum.add(d)
+			}
+			if same := maps.Equal(zones[0].lines, zones[1].lines); same != (zones[0].sum == zones[1].sum) {
+				t.Fatalf("the same: %v, by digest %v\n%v\n%v", same, !same, zones[0].lines, zones[1].lines)
+			}
+		}
+		// A plan of the same data has the same digest.
+		var sets []delivery.RRset
+		for line := range zones[0].lines {
+			rr, err := mdns.NewRR(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := readData(rr)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			value, err := rdata.Parse(rdata.Type(rr.Header().Rrtype), data)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			sets = append(sets, delivery.RRset{Name: name.MustParse(strings.ToLower(rr.Header().Name)), Type: value.Type, TTL: rr.Header().Ttl, Data: []string{value.Text}})
+		}
+		if got := hashZone(delivery.Plan{All: slices.Values(sets)}); got != zones[0].sum {
+			t.Fatalf("a plan of %v has another digest", zones[0].lines)
+		}
+	})
+}
+
+// What one look at a real signer costs: all of its zone, and what a re-signing changed (docs/dnssec.md).
+func BenchmarkVerify_signer(b *testing.B) {
+	for _, records := range []int{30_000, 300_000} {
+		b.Run(fmt.Sprint(records), func(b *testing.B) {
+			w := begin(b)
+			bind, err := rig.StartBIND(b.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Statements: fmt.Sprintf(`
+dnssec-policy "signer" { keys { csk lifetime unlimited algorithm ecdsap256sha256; }; };
+zone "example.org" { type secondary; file "example.org.db"; primaries { %s port %d key %q; }; dnssec-policy "signer"; inline-signing yes; };
+`, w.addr.Addr(), w.addr.Port(), rigKey.Name)})
+			rig.SkipMissing(b, err)
+			b.Cleanup(func() { bind.Close() })
+			w.open(b, bind.Addr)
+			plan := planOf("u", "example.org.", 10)
+			plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{"ns1.provider.example. hostmaster.example.org. 10 " + signerSOA}}
+			plan.CallTimeout = time.Minute
+			apex := slices.Collect(plan.All)
+			plan.All = func(yield func(delivery.RRset) bool) {
+				for i := range records {
+					if i == 0 && !yield(apex[0]) || !yield(delivery.RRset{Name: name.MustParse(fmt.Sprintf("host-%d.example.org.", i)), Type: rdata.A, TTL: 300, Data: []string{fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)}}) {
+						return
+					}
+				}
+			}
+			w.put(b, plan)
+			w.store("u", plan.Zone)
+			var octets atomic.Int64
+			p := w.make(b, Config{Secondaries: []Secondary{{Name: "bind", Addr: bind.Addr, Key: w.key(), Signs: true}}, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial.New(true).DialContext(ctx, network, address)
+				if network == "tcp" && err == nil {
+					conn = counted{conn, &octets}
+				}
+				return conn, err
+			}})
+			look := func() serial.Serial {
+				drift, err := p.Verify(b.Context(), plan)
+				if err != nil {
+					b.Fatal(err)
+				}
+				return drift.Servers[0].Serial
+			}
+			known := func() *signer { return p.zones[signedKey{"u", plan.Zone}].signers["bind"] }
+			for same, last, deadline := 0, serial.Serial(0), time.Now().Add(10*time.Minute); same < 5; time.Sleep(time.Second) { // It signs by and by.
+				if time.Now().After(deadline) {
+					b.Fatalf("it does not end to sign\n%s", bind.Log())
+				}
+				if at := p.probeSOA(b.Context(), p.config.Secondaries[0], plan.Zone, time.Second).serial; at != last || at == 0 {
+					same, last = 0, at
+				}
+				same++
+			}
+			look()
+			measure := func(name string, before func()) {
+				b.Run(name, func(b *testing.B) {
+					octets.Store(0)
+					for b.Loop() {
+						b.StopTimer()
+						before()
+						known().pace, p.pace = pace{}, pace{}
+						b.StartTimer()
+						if at := look(); at != 10 {
+							b.Fatalf("%d", at)
+						}
+					}
+					b.ReportMetric(float64(octets.Load())/float64(b.N), "octets/op")
+				})
+			}
+			measure("whole", func() { known().serial = 0 })
+			measure("unchanged", func() {})
+			measure("resigned", func() {
+				before := known().serial
+				if out, err := bind.Rndc(b.Context(), "sign", "example.org"); err != nil {
+					b.Fatalf("%v: %s", err, out)
+				}
+				for at := (seen{serial: before}); at.serial == before; time.Sleep(50 * time.Millisecond) {
+					at = p.probeSOA(b.Context(), p.config.Secondaries[0], plan.Zone, time.Second)
+				}
+			})
+		})
+	}
+	b.Run("hash/300000", func(b *testing.B) {
+		for b.Loop() {
+			for range 300_000 {
+				hashRecord("host-123456.example.org.", rdata.A, 300, "10.1.2.3")
+			}
+		}
+	})
+}
+
+// counted counts what is read.
+type counted struct {
+	net.Conn
+	octets *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.octets.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,313 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class_delivered
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// transferKey is the key of the page, with a secret.
+var transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: red.Secret}
+
+// page has the files of docs/dnssec.md below each of its headings.
+func page(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/dnssec.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, section := range regexp.MustCompile(`(?m)^#+ `).Split(string(text), -1) {
+		heading, _, _ := strings.Cut(section, "\n")
+		if file := regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$").FindStringSubmatch(section); file != nil {
+			files[heading] = strings.ReplaceAll(file[1], `"..."`, fmt.Sprintf("%q", transferKey.Secret))
+		}
+	}
+	return files
+}
+
+// placed is a file of the page with the addresses that its servers have here.
+func placed(file, format string, primary, signer, public netip.AddrPort) string {
+	for there, here := range map[string]netip.AddrPort{"192.0.2.53": primary, "192.0.2.1": signer, "192.0.2.2": public} {
+		file = regexp.MustCompile(regexp.QuoteMeta(there)+`\b`).ReplaceAllLiteralString(file, fmt.Sprintf(format, here.Addr(), here.Port()))
+	}
+	return file
+}
+
+// S6.9: with the configurations of docs/dnssec.md, a zone that its secondary signs is Ready after each change of ours
+// and after each of ten re-signings, our serial stands still meanwhile, and data that the signer alters is found.
+func TestZonesAreSignedBySecondaries(t *testing.T) {
+	files := page(t)
+	for _, program := range []string{"Knot", "BIND"} {
+		t.Run(program, func(t *testing.T) {
+			ctx := subject.Within(t, 4*time.Minute)
+			s := start(t)
+			at := make([]netip.AddrPort, 2)
+			for i := range at {
+				var err error
+				if at[i], err = rig.FreePort(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			signer, public := at[0], at[1]
+			s.keep(t, "transfer", transferKey)
+			class := &v1alpha1.DNSClass{}
+			if err := yaml.UnmarshalStrict([]byte(placed(files["DNSSEC"], "%s:%d", s.dns, signer, public)), class); err != nil {
+				t.Fatal(err)
+			}
+			class.Spec.AllowLocalAddresses = true
+			if program == "BIND" {
+				class.Spec.Transfer.Secondaries[0].Catalog = v1alpha1.CatalogIgnore
+			}
+			if _, err := s.KubizoneV1alpha1().DNSClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			s.zone(t, "org", "example.org.", class.Name)
+			s.record(t, "www", "www.example.org.", "first")
+			s.primaryHas(t, "example.org.", &transferKey)
+			sign := startSigner(ctx, t, program, files[program], s.dns, signer, public)
+			behind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: public, Statements: placed(files["Public servers"], "%s port %d", s.dns, signer, public)})
+			rig.SkipMissing(t, err)
+			t.Cleanup(func() { behind.Close() })
+
+			s.ready(t, "www")
+			s.current(t, at)
+			ours := s.serial(t)
+			proveSigned(t, public, "www.example.org.", mdns.TypeTXT)
+			record := &v1alpha1.Record{}
+			if err := yaml.UnmarshalStrict([]byte(files["DS in the parent"]), record); err != nil {
+				t.Fatal(err)
+			}
+			record.Namespace = "team"
+			cut := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "dev-ns", Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: record.Spec.DomainName, Type: "NS", RData: "ns.example.net."}}
+			for _, one := range []*v1alpha1.Record{cut, record} {
+				if _, err := s.KubizoneV1alpha1().Records("team").Create(ctx, one, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				ours = s.ready(t, one.Name).Status.Serial
+			}
+			proveSigned(t, public, record.Spec.DomainName, mdns.TypeDS)
+			for i := range 10 {
+				before := serialAt(t, signer)
+				sign("")
+				until(t, func() (bool, string) {
+					return serialAt(t, signer) != before, fmt.Sprintf("%s does not sign anew", program)
+				})
+				if i == 4 || i == 9 { // A zone is compared once in ten seconds.
+					s.current(t, at)
+				}
+				if now := s.serial(t); now != ours {
+					t.Fatalf("the serial of the zone went from %d to %d by a re-signing", ours, now)
+				}
+				if i%4 != 3 {
+					continue
+				}
+				s.change(t, "www", fmt.Sprintf("change %d", i))
+				ours = s.ready(t, "www").Status.Serial
+				for _, one := range at {
+					if text, _, err := answer(one, "www.example.org."); err != nil || text != fmt.Sprintf("change %d", i) {
+						t.Errorf("Ready, and %s answers %q (%v)", one, text, err)
+					}
+				}
+			}
+			verify := func() (string, error) {
+				var out strings.Builder
+				options := verifycmd.NewOptions()
+				flags := pflag.NewFlagSet("verify", pflag.ContinueOnError)
+				options.AddFlags(flags)
+				if err := flags.Parse([]string{"--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}); err != nil {
+					t.Fatal(err)
+				}
+				err := options.Run(ctx, "team/org", &out, &out)
+				return out.String(), err
+			}
+			if out, err := verify(); err != nil || strings.Count(out, "Current") != 2 {
+				t.Errorf("verify: %v\n%s", err, out)
+			}
+			if program == "BIND" {
+				return // It offers no way to alter what it signs.
+			}
+			sign("www.example.org.")
+			s.requestComparison(t)
+			until(t, func() (bool, string) {
+				row := s.row(t, signer)
+				return row.State == v1alpha1.ServerBehind && strings.Contains(row.Message, "alters the zone"), s.deliveries(t)
+			})
+			if out, err := verify(); err == nil || !strings.Contains(out, "192.0.2.99") || s.serial(t) != ours {
+				t.Errorf("verify of altered data: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// startSigner starts a server with a file of the page. What it returns has it sign the zone anew, and add an address at
+// a name where one is given.
+func startSigner(ctx context.Context, t *testing.T, program, file string, primary, signer, public netip.AddrPort) (sign func(forged string)) {
+	t.Helper()
+	do := func(run func(context.Context, ...string) (string, error), args ...string) {
+		t.Helper()
+		if out, err := run(ctx, args...); err != nil {
+			t.Errorf("%s: %v: %s", args, err, out)
+		}
+	}
+	if program == "Knot" {
+		knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: signer, Sections: strings.ReplaceAll(placed(file, "%s@%d", primary, signer, public), "/var/lib/knot", t.TempDir())})
+		rig.SkipMissing(t, err)
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("Knot says:\n%s", knot.Log())
+			}
+			knot.Close()
+		})
+		return func(forged string) {
+			if forged == "" {
+				do(knot.Knotc, "zone-sign", "example.org")
+				return
+			}
+			do(knot.Knotc, "zone-begin", "example.org")
+			do(knot.Knotc, "zone-set", "example.org", forged, "300", "A", "192.0.2.99")
+			do(knot.Knotc, "zone-commit", "example.org")
+		}
+	}
+	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: signer, Statements: placed(file, "%s port %d", primary, signer, public)})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("BIND says:\n%s", bind.Log())
+		}
+		bind.Close()
+	})
+	return func(string) { do(bind.Rndc, "sign", "example.org") }
+}
+
+// primaryHas waits until a class's peers can transfer a zone.
+func (s *server) primaryHas(t *testing.T, zone string, key *rig.TSIGKey) {
+	t.Helper()
+	until(t, func() (bool, string) {
+		_, err := axfr(t, s.dns, zone, key)
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// serial is that of the zone.
+func (s *server) serial(t *testing.T) int64 {
+	t.Helper()
+	zone, err := s.KubizoneV1alpha1().Zones("team").Get(t.Context(), "org", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone.Status.Serial
+}
+
+// current has the Delivery compare, and waits until all servers have been found to have the serial of the zone with
+// serials of their own.
+func (s *server) current(t *testing.T, servers []netip.AddrPort) {
+	t.Helper()
+	request := s.requestComparison(t)
+	ours := s.serial(t)
+	until(t, func() (bool, string) {
+		status := s.delivery(t).Status
+		return status.LastVerifyRequest == request && len(status.Servers) == len(servers) && !slices.ContainsFunc(status.Servers, func(row v1alpha1.DeliveryServer) bool {
+			return row.State != v1alpha1.ServerCurrent || row.Serial != ours || !strings.Contains(row.Message, fmt.Sprint(ours))
+		}), s.deliveries(t)
+	})
+}
+
+// delivery is the one that there is.
+func (s *server) delivery(t *testing.T) *v1alpha1.Delivery {
+	t.Helper()
+	list, err := s.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d Deliveries, %v", len(list.Items), err)
+	}
+	return &list.Items[0]
+}
+
+// row is what the Delivery says of a server.
+func (s *server) row(t *testing.T, at netip.AddrPort) v1alpha1.DeliveryServer {
+	t.Helper()
+	rows := s.delivery(t).Status.Servers
+	i := slices.IndexFunc(rows, func(row v1alpha1.DeliveryServer) bool { return row.Name == at.String() })
+	if i < 0 {
+		t.Fatalf("no row of %s: %+v", at, rows)
+	}
+	return rows[i]
+}
+
+func (s *server) requestComparison(t *testing.T) (request string) {
+	t.Helper()
+	request = fmt.Sprint(time.Now().UnixNano())
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationVerifyRequestedAt, request)
+	if _, err := s.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+// serialAt is the serial that a server answers with, 0 while it does not.
+func serialAt(t *testing.T, at netip.AddrPort) uint32 {
+	t.Helper()
+	question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)
+	question.RecursionDesired = false
+	answer, _, err := (&mdns.Client{Timeout: time.Second}).Exchange(question, at.String())
+	if err != nil {
+		return 0
+	}
+	for _, rr := range answer.Answer {
+		if soa, ok := rr.(*mdns.SOA); ok {
+			return soa.Serial
+		}
+	}
+	return 0
+}
+
+// proveSigned verifies the signature of an RRset with a key of the zone.
+func proveSigned(t *testing.T, at netip.AddrPort, fqdn string, of uint16) {
+	t.Helper()
+	ask := func(owner string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG) {
+		question := new(mdns.Msg).SetQuestion(owner, of)
+		question.SetEdns0(4096, true)
+		answer, _, err := (&mdns.Client{Timeout: 5 * time.Second, Net: "tcp"}).Exchange(question, at.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rr := range answer.Answer {
+			if signature, ok := rr.(*mdns.RRSIG); ok {
+				signatures = append(signatures, signature)
+			} else {
+				set = append(set, rr)
+			}
+		}
+		return set, signatures
+	}
+	keys, _ := ask("example.org.", mdns.TypeDNSKEY)
+	set, signatures := ask(fqdn, of)
+	for _, signature := range signatures {
+		for _, rr := range keys {
+			if key, ok := rr.(*mdns.DNSKEY); ok && key.KeyTag() == signature.KeyTag && signature.Verify(key, set) == nil {
+				return
+			}
+		}
+	}
+	t.Errorf("no key of %v signs %v by %v", keys, set, signatures)
+}
