@@ -242,6 +242,10 @@ var table = []row{
 	},
 
 	{
+		pkg: "pkg/fleet/render", may: []string{"api/bind9/...", "pkg/dns/name"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: blocking, calls: clock,
+		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
+	},
+	{
 		pkg: "pkg/zoneview/feed", may: []string{"pkg/zoneview", "pkg/law/content"}, avoid: []string{etcd, miekg}, calls: clock,
 		why: "how a zone is proven and frozen is the same whatever it is read from",
 	},

@@ -1,0 +1,346 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Where files and ports are in a pod. Port 53 needs a right that "restricted" does not give.
+const (
+	ConfigDir  = "/etc/bind"
+	StateDir   = "/var/cache/bind"
+	DNSPort    = 5353
+	RNDCPort   = 9530
+	AgentPort  = 8443
+	configFile = "named.conf"
+	keysFile   = "named.keys"
+	rndcFile   = "rndc.key"
+	tsigFile   = "tsig.key"
+	tokenFile  = "token"
+)
+
+// Files are those of ConfigDir, by name, in which no key is: they go into a ConfigMap.
+func (s *Server) Files() (map[string]string, error) {
+	text, err := s.namedConf()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{configFile: text}, nil
+}
+
+// KeyFiles are those of ConfigDir with keys in them.
+func (s *Server) KeyFiles() (map[string]string, error) {
+	keys := []*Key{&s.Control.Current}
+	if s.Control.Former != nil {
+		keys = append(keys, s.Control.Former)
+	}
+	var statements, names strings.Builder
+	for i, key := range keys {
+		if err := key.check(); err != nil {
+			return nil, fmt.Errorf("control key: %w", err)
+		}
+		if i > 0 && key.Name == keys[0].Name {
+			return nil, errors.New("control key: the former key has the name of the current one")
+		}
+		statements.WriteString(key.statement())
+		fmt.Fprintf(&names, " %q;", key.Name)
+	}
+	if err := s.Transfer.check(); err != nil {
+		return nil, fmt.Errorf("transfer key: %w", err)
+	}
+	// The list of keys that the control channel takes stands with the keys: a volume replaces both files at once, and
+	// each of two sources of a volume by itself.
+	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys {%s };\n};\n", RNDCPort, names.String())
+	return map[string]string{
+		keysFile: statements.String() + controls,
+		rndcFile: statements.String(),
+		tsigFile: s.Transfer.statement(),
+	}, nil
+}
+
+// Mounted are all files of ConfigDir as both containers see them.
+func (s *Server) Mounted() (map[string]string, error) {
+	files, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.KeyFiles()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, keys)
+	files[tokenFile], files[corev1.TLSCertKey], files[corev1.TLSPrivateKeyKey] = s.Access.Token, string(s.Access.Certificate), string(s.Access.PrivateKey)
+	return files, nil
+}
+
+// Hash identifies files of ConfigDir, as the agent reckons it: name, 0, content and 0 of each, in the order of names.
+func Hash(files ...map[string]string) string {
+	all := map[string]string{}
+	var names []string
+	for _, some := range files {
+		for file, text := range some {
+			all[file] = text
+			names = append(names, file)
+		}
+	}
+	slices.Sort(names)
+	sum := sha256.New()
+	for _, file := range slices.Compact(names) {
+		fmt.Fprintf(sum, "%s\x00%s\x00", file, all[file])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// builtinACLs are names that BIND has.
+var builtinACLs = []string{"any", "none", "localhost", "localnets"}
+
+var aclNames = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+
+// conf writes statements. The first error stays.
+type conf struct {
+	strings.Builder
+	err error
+	// acls are the names that an address list may have so far.
+	acls []string
+}
+
+func (c *conf) fail(field, format string, arguments ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("spec.config.%s: %s", field, fmt.Sprintf(format, arguments...))
+	}
+}
+
+func (c *conf) line(format string, arguments ...any) {
+	fmt.Fprintf(c, format+"\n", arguments...)
+}
+
+// formatAddresses reads an address list and writes it anew.
+func (c *conf) formatAddresses(field string, list []string) string {
+	var out strings.Builder
+	for i, entry := range list {
+		element, negated := strings.CutPrefix(entry, "!")
+		element = strings.TrimSpace(element)
+		text := ""
+		if address, err := netip.ParseAddr(element); err == nil && address.Zone() == "" {
+			text = address.String()
+		} else if prefix, err := netip.ParsePrefix(element); err == nil {
+			text = prefix.Masked().String()
+		} else if slices.Contains(builtinACLs, element) {
+			text = element
+		} else if slices.Contains(c.acls, element) {
+			text = `"` + element + `"`
+		} else {
+			c.fail(fmt.Sprintf("%s[%d]", field, i), "is neither an address nor a prefix, nor the name of an element of acls before it")
+			continue
+		}
+		if negated {
+			text = "!" + text
+		}
+		out.WriteString(" " + text + ";")
+	}
+	return "{" + out.String() + " }"
+}
+
+// namedConf is the configuration without keys. What stands in it decides nothing about single zones: these come by
+// catalogs, or are added by the agent.
+func (s *Server) namedConf() (string, error) {
+	config := s.Settings.Config
+	if config == nil {
+		config = &bind9.Config{}
+	}
+	if err := s.Transfer.check(); err != nil {
+		return "", fmt.Errorf("transfer key: %w", err)
+	}
+	c := &conf{}
+	c.line("// kubizone fleet wrote this file. A change of it is overwritten: change spec.config of the Bind9Instance or its Bind9Cluster.")
+	c.line("include %q;", ConfigDir+"/"+keysFile)
+	c.line("include %q;", ConfigDir+"/"+tsigFile)
+	for i := range config.ACLs {
+		acl := &config.ACLs[i]
+		field := fmt.Sprintf("acls[%d]", i)
+		if !aclNames.MatchString(acl.Name) || slices.Contains(builtinACLs, acl.Name) || slices.Contains(c.acls, acl.Name) {
+			c.fail(field+".name", "is no name of a list, is one that BIND has, or is there twice")
+		}
+		c.line("acl %q %s;", acl.Name, c.formatAddresses(field+".entries", acl.Entries))
+		c.acls = append(c.acls, acl.Name)
+	}
+	c.line("options {")
+	c.line("\tdirectory %q;", StateDir)
+	c.line("\tpid-file %q;", StateDir+"/named.pid")
+	c.line("\tsession-keyfile %q;", StateDir+"/session.key")
+	c.line("\tlisten-on port %d { any; };", DNSPort)
+	c.line("\tlisten-on-v6 port %d { any; };", DNSPort)
+	c.line("\tallow-new-zones yes;")
+	c.line("\tversion none;")
+	c.line("\thostname none;")
+	c.line("\tserver-id none;")
+	// Servers of a fleet are told by the primary, or by the agent that changes a zone; they tell those alone that a
+	// zone of the agent names.
+	c.line("\tnotify explicit;")
+	c.line("\tallow-notify { key %q; };", s.Transfer.Name)
+	c.line("\tallow-update { none; };")
+	query := []string{"any"}
+	if len(config.AllowQuery) > 0 {
+		query = config.AllowQuery
+	}
+	c.line("\tallow-query %s;", c.formatAddresses("allowQuery", query))
+	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
+	c.line("\tallow-transfer { key %q;%s;", s.Transfer.Name, strings.TrimPrefix(transfer, "{"))
+	c.writeRecursion(config)
+	c.line("\tminimal-responses %s;", yesNo(config.MinimalResponses == nil || *config.MinimalResponses))
+	if config.QueryLog {
+		c.line("\tquerylog yes;")
+	}
+	c.writeLimits(config)
+	s.writeCatalogs(c)
+	c.line("};")
+	s.writeCatalogZones(c)
+	return c.String(), c.err
+}
+
+func (c *conf) writeRecursion(config *bind9.Config) {
+	c.line("\trecursion %s;", yesNo(config.Recursion))
+	if !config.Recursion {
+		if len(config.AllowRecursion)+len(config.Forwarders) > 0 {
+			c.fail("recursion", "is off, and allowRecursion or forwarders is set; turn it on, or leave these out")
+		}
+		c.line("\tallow-query-cache { none; };")
+		c.line("\tdnssec-validation no;")
+		return
+	}
+	if len(config.AllowRecursion) == 0 {
+		c.fail("allowRecursion", "is required with recursion: name the clients, for instance localnets")
+	}
+	clients := c.formatAddresses("allowRecursion", config.AllowRecursion)
+	c.line("\tallow-recursion %s;", clients)
+	c.line("\tallow-query-cache %s;", clients)
+	switch config.DNSSECValidation {
+	case bind9.DNSSECValidationOff:
+		c.line("\tdnssec-validation no;")
+	case "", bind9.DNSSECValidationAuto:
+		c.line("\tdnssec-validation auto;")
+	default:
+		c.fail("dnssecValidation", "is Auto or Off")
+	}
+	if len(config.Forwarders) == 0 {
+		return
+	}
+	var list strings.Builder
+	for i, text := range config.Forwarders {
+		at, err := netip.ParseAddrPort(text)
+		if err != nil {
+			address, plain := netip.ParseAddr(text)
+			at, err = netip.AddrPortFrom(address, 53), plain
+		}
+		if err != nil || at.Addr().Zone() != "" || at.Port() == 0 {
+			c.fail(fmt.Sprintf("forwarders[%d]", i), "is no IP address, with or without a port")
+			continue
+		}
+		fmt.Fprintf(&list, " %s port %d;", at.Addr(), at.Port())
+	}
+	c.line("\tforwarders {%s };", list.String())
+}
+
+func (c *conf) writeLimits(config *bind9.Config) {
+	size := int32(1232)
+	if config.EDNSUDPSize != nil {
+		size = *config.EDNSUDPSize
+	}
+	c.line("\tedns-udp-size %d;", c.bound("ednsUDPSize", size, 512, 4096))
+	c.line("\tmax-udp-size %d;", c.bound("ednsUDPSize", size, 512, 4096))
+	if config.TCPClients != nil {
+		c.line("\ttcp-clients %d;", c.bound("tcpClients", *config.TCPClients, 10, 10000))
+	}
+	if limit := config.RateLimit; limit != nil {
+		c.line("\trate-limit {")
+		c.line("\t\tresponses-per-second %d;", c.bound("rateLimit.responsesPerSecond", limit.ResponsesPerSecond, 1, 1000))
+		if limit.WindowSeconds != nil {
+			c.line("\t\twindow %d;", c.bound("rateLimit.windowSeconds", *limit.WindowSeconds, 1, 3600))
+		}
+		if len(limit.ExemptClients) > 0 {
+			c.line("\t\texempt-clients %s;", c.formatAddresses("rateLimit.exemptClients", limit.ExemptClients))
+		}
+		c.line("\t};")
+	}
+}
+
+func (c *conf) bound(field string, value, least, most int32) int32 {
+	if value < least || value > most {
+		c.fail(field, "is not from %d to %d", least, most)
+	}
+	return value
+}
+
+// writeCatalogs has BIND serve the members of the catalogs. Their zones are files of StateDir, from which a server that
+// restarts answers while its primary is away.
+func (s *Server) writeCatalogs(c *conf) {
+	if len(s.Catalogs) == 0 {
+		return
+	}
+	c.line("\tcatalog-zones {")
+	for _, catalog := range s.Catalogs {
+		text := c.formatZone(catalog.Zone)
+		c.line("\t\tzone %q default-primaries %s zone-directory %q in-memory no min-update-interval 1;", text, s.formatPrimaries(c, catalog), StateDir)
+	}
+	c.line("\t};")
+}
+
+func (s *Server) writeCatalogZones(c *conf) {
+	for _, catalog := range s.Catalogs {
+		text := c.formatZone(catalog.Zone)
+		c.line("zone %q {", text)
+		c.line("\ttype secondary;")
+		c.line("\tfile %q;", "catalog-"+Hash(map[string]string{"": text})[:16]+".db")
+		c.line("\tprimaries %s;", s.formatPrimaries(c, catalog))
+		c.line("\tallow-query { none; };")
+		c.line("};")
+	}
+}
+
+func (s *Server) formatPrimaries(c *conf, catalog Catalog) string {
+	if len(catalog.Primaries) == 0 {
+		c.fail("", "catalog %s has no primary", catalog.Zone)
+	}
+	var list strings.Builder
+	for _, at := range catalog.Primaries {
+		if !at.IsValid() || at.Addr().Zone() != "" {
+			c.fail("", "catalog %s has a primary that is no address", catalog.Zone)
+			continue
+		}
+		fmt.Fprintf(&list, " %s port %d key %q;", at.Addr(), at.Port(), s.Transfer.Name)
+	}
+	return "{" + list.String() + " }"
+}
+
+var plainZones = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+$`)
+
+// formatZone is the name of a catalog. One with other characters than host names and underscores is refused.
+func (c *conf) formatZone(zone name.Name) string {
+	text := strings.ToLower(zone.String())
+	if !plainZones.MatchString(text) {
+		c.fail("", "catalog zone %q: its name may have letters, digits, hyphens and underscores", text)
+	}
+	return text
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}

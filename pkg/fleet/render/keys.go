@@ -1,0 +1,176 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+// Key is a shared secret of BIND: of its control channel, or TSIG.
+type Key struct {
+	Name      string
+	Algorithm bind9.KeyAlgorithm
+	Secret    []byte
+}
+
+// ControlKeys are those of the control channel. Former is taken beside Current while a rotation lasts.
+type ControlKeys struct {
+	Current Key
+	Former  *Key
+	// Made is when Current was made, zero for a key of a user.
+	Made time.Time
+	// Line names the first of the keys that followed each other without a gap. A running BIND that has none of them
+	// cannot be told of another, so its pod is replaced.
+	Line string
+}
+
+// Annotations of the Secret with control keys.
+const (
+	annotationMade = labelPrefix + "key-made-at"
+	annotationLine = labelPrefix + "key-line"
+)
+
+func (k *ControlKeys) annotations() map[string]string {
+	annotations := map[string]string{annotationLine: k.Line}
+	if !k.Made.IsZero() {
+		annotations[annotationMade] = k.Made.UTC().Format(time.RFC3339)
+	}
+	return annotations
+}
+
+// Rotate puts a new key before the current one, which stays as the former one.
+func (k *ControlKeys) Rotate(key Key, now time.Time) ControlKeys {
+	former := k.Current
+	return ControlKeys{Current: key, Former: &former, Made: now, Line: k.Line}
+}
+
+// keyOctets is the length of a key that is made.
+const keyOctets = 32
+
+// NewKey makes a key of octets of random, with a name that begins with prefix. The name follows from the secret, so
+// two keys of one name are equal: a server that has another key under this name has it of another maker.
+func NewKey(prefix string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
+	secret := make([]byte, keyOctets)
+	if _, err := io.ReadFull(random, secret); err != nil {
+		return Key{}, fmt.Errorf("making a key: %w", err)
+	}
+	if algorithm == "" {
+		algorithm = bind9.KeyHMACSHA256
+	}
+	sum := sha256.Sum256(append([]byte("name of the key\x00"), secret...))
+	return Key{Name: prefix + "-" + hex.EncodeToString(sum[:8]), Algorithm: algorithm, Secret: secret}, nil
+}
+
+// Data of Secrets with a key. Those of a control key are bindy's, those of a TSIG key are what a DNSClass reads.
+const (
+	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
+	dataFormer                             = "former-"
+	dataTSIGName                           = "name"
+	dataToken                              = "token"
+	dataAuthority                          = "ca.crt"
+)
+
+var (
+	keyNames      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+	keyAlgorithms = map[bind9.KeyAlgorithm]bool{bind9.KeyHMACSHA256: true, bind9.KeyHMACSHA384: true, bind9.KeyHMACSHA512: true}
+)
+
+// minSecret is the length below which a key can be guessed, in octets.
+const minSecret = 16
+
+// check reports what is wrong with a key. The message has nothing of the secret.
+func (k *Key) check() error {
+	switch {
+	case !keyNames.MatchString(k.Name):
+		return fmt.Errorf("name of the key: letters, digits, \".\", \"-\" and \"_\", at most 253")
+	case !keyAlgorithms[k.Algorithm]:
+		return fmt.Errorf("algorithm of the key: hmac-sha256, hmac-sha384 or hmac-sha512")
+	case len(k.Secret) < minSecret:
+		return fmt.Errorf("secret of the key: has fewer than %d octets", minSecret)
+	}
+	return nil
+}
+
+// readKey reads a key of the data of a Secret. nameKey is the key of its name there.
+func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
+	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+dataSecret])))
+	if err != nil {
+		return Key{}, fmt.Errorf("data[%q] is not base64; write it as tsig-keygen does", prefix+dataSecret)
+	}
+	key := Key{
+		Name:      strings.TrimSpace(string(data[prefix+nameKey])),
+		Algorithm: bind9.KeyAlgorithm(strings.ToLower(strings.TrimSpace(string(data[prefix+dataAlgorithm])))),
+		Secret:    secret,
+	}
+	if key.Algorithm == "" {
+		key.Algorithm = bind9.KeyHMACSHA256
+	}
+	return key, key.check()
+}
+
+// ReadControlKeys reads a Secret of this package, or that of a user with one key.
+func ReadControlKeys(annotations map[string]string, data map[string][]byte) (ControlKeys, error) {
+	current, err := readKey(data, dataKeyName, "")
+	if err != nil {
+		return ControlKeys{}, err
+	}
+	keys := ControlKeys{Current: current, Line: annotations[annotationLine]}
+	if keys.Line == "" {
+		keys.Line = current.Name
+	}
+	if made, err := time.Parse(time.RFC3339, annotations[annotationMade]); err == nil {
+		keys.Made = made
+	}
+	if len(data[dataFormer+dataSecret]) > 0 {
+		former, err := readKey(data, dataKeyName, dataFormer)
+		if err != nil {
+			return ControlKeys{}, err
+		}
+		keys.Former = &former
+	}
+	return keys, nil
+}
+
+// ReadTransferKey reads a Secret with a TSIG key.
+func ReadTransferKey(data map[string][]byte) (Key, error) { return readKey(data, dataTSIGName, "") }
+
+// ReadAccess reads the Secret of an agent.
+func ReadAccess(data map[string][]byte) (Access, error) {
+	a := Access{
+		Token: strings.TrimSpace(string(data[dataToken])), Certificate: data[corev1.TLSCertKey], PrivateKey: data[corev1.TLSPrivateKeyKey], Authority: data[dataAuthority],
+	}
+	if len(a.Token) < minSecret || strings.ContainsAny(a.Token, " \t\r\n") {
+		return Access{}, fmt.Errorf("data[%q] is no token of at least %d characters", dataToken, minSecret)
+	}
+	if len(a.Certificate) == 0 || len(a.PrivateKey) == 0 || len(a.Authority) == 0 {
+		return Access{}, errors.New("the certificate of the agent is missing")
+	}
+	return a, nil
+}
+
+// data is the form of a key in a Secret.
+func (k *Key) data(nameKey, prefix string) map[string][]byte {
+	return map[string][]byte{
+		prefix + nameKey:       []byte(k.Name),
+		prefix + dataAlgorithm: []byte(k.Algorithm),
+		prefix + dataSecret:    []byte(base64.StdEncoding.EncodeToString(k.Secret)),
+	}
+}
+
+// statement is the key as BIND's configuration has it. The key was checked.
+func (k *Key) statement() string {
+	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, base64.StdEncoding.EncodeToString(k.Secret))
+}

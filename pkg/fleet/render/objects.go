@@ -1,0 +1,219 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingac "k8s.io/client-go/applyconfigurations/networking/v1"
+	policyac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+// Resources that objects are of.
+var (
+	ServiceAccounts = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
+	Secrets         = corev1.SchemeGroupVersion.WithResource("secrets")
+	ConfigMaps      = corev1.SchemeGroupVersion.WithResource("configmaps")
+	Services        = corev1.SchemeGroupVersion.WithResource("services")
+	Deployments     = appsv1.SchemeGroupVersion.WithResource("deployments")
+	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
+	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
+	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
+)
+
+// Object is one object of the cluster as it shall be: the whole of what this program says of it.
+type Object struct {
+	Resource schema.GroupVersionResource
+	Name     string
+	// Config is an apply configuration of client-go.
+	Config any
+}
+
+// Labels and annotations of what is made. Those that name instance, cluster and role are the API's.
+const (
+	labelPrefix = bind9.GroupName + "/"
+
+	LabelManager      = "app.kubernetes.io/managed-by"
+	Manager           = "kubizone-fleet"
+	LabelInstallation = labelPrefix + "installation"
+	// AnnotationOwner is KIND/NAME of the object of ours that the object is made for, AnnotationOwnerUID its UID.
+	AnnotationOwner    = labelPrefix + "owner"
+	AnnotationOwnerUID = labelPrefix + "owner-uid"
+	// annotationConfig has the pods replaced where their agent cannot have BIND read its configuration anew.
+	annotationConfig = labelPrefix + "config-hash"
+)
+
+// selector are the labels that the pods of the server alone have.
+func (s *Server) selector() map[string]string {
+	return map[string]string{bind9.LabelInstance: s.Name, LabelInstallation: s.Platform.Installation}
+}
+
+// roleSelector are the labels that the pods of all servers of the cluster and the role have.
+func roleSelector(cluster string, role bind9.Role, platform *Platform) map[string]string {
+	return map[string]string{bind9.LabelCluster: cluster, bind9.LabelRole: strings.ToLower(string(role)), LabelInstallation: platform.Installation}
+}
+
+func (s *Server) labels() map[string]string {
+	labels := s.selector()
+	labels["app.kubernetes.io/name"] = "bind9"
+	labels["app.kubernetes.io/component"] = "dns-server"
+	labels[LabelManager] = Manager
+	labels[bind9.LabelRole] = strings.ToLower(string(s.Role))
+	if s.Cluster != "" {
+		labels[bind9.LabelCluster] = s.Cluster
+	}
+	return labels
+}
+
+func (s *Server) owner() map[string]string {
+	return Owner{KindInstance, s.Name, s.UID}.annotations()
+}
+
+// Names of the Secrets of a server.
+func RNDCSecretName(instance string) string  { return instance + "-rndc-key" }
+func AgentSecretName(instance string) string { return instance + "-agent" }
+
+// TransferSecretName is the Secret with the TSIG key that the servers of a group have in common.
+func TransferSecretName(group string) string { return group + "-tsig" }
+
+// Objects are all that a server is made of but the Secret of its group, in the order in which they are made: pods come
+// last.
+func (s *Server) Objects() ([]Object, error) {
+	files, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.KeyFiles()
+	if err != nil {
+		return nil, err
+	}
+	objects := []Object{
+		{ServiceAccounts, s.Name, coreac.ServiceAccount(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithAutomountServiceAccountToken(false)},
+		s.controlSecret(keys),
+		{Secrets, AgentSecretName(s.Name), coreac.Secret(AgentSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).
+			WithType(corev1.SecretTypeOpaque).WithData(map[string][]byte{
+			dataToken: []byte(s.Access.Token), corev1.TLSCertKey: s.Access.Certificate, corev1.TLSPrivateKeyKey: s.Access.PrivateKey, dataAuthority: s.Access.Authority,
+		})},
+		{ConfigMaps, s.Name + "-config", coreac.ConfigMap(s.Name+"-config", s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithData(files)},
+		s.dnsService(),
+		s.agentService(),
+		s.networkPolicy(),
+	}
+	return append(objects, s.renderWorkload(files)), nil
+}
+
+// controlSecret has the keys of the control channel, and the files with them and the TSIG key: a pod mounts no Secret
+// of the group, so that the pods of a server see its own objects alone.
+func (s *Server) controlSecret(files map[string]string) Object {
+	data := s.Control.Current.data(dataKeyName, "")
+	if former := s.Control.Former; former != nil {
+		for key, value := range former.data(dataKeyName, dataFormer) {
+			data[key] = value
+		}
+	}
+	for file, text := range files {
+		data[file] = []byte(text)
+	}
+	secret := coreac.Secret(RNDCSecretName(s.Name), s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithAnnotations(s.Control.annotations()).WithType(corev1.SecretTypeOpaque).WithData(data)
+	return Object{Secrets, RNDCSecretName(s.Name), secret}
+}
+
+// TransferSecret is the Secret of the TSIG key of a group, in the form in which a DNSClass names it.
+func TransferSecret(namespace string, owner Owner, key Key, platform *Platform) Object {
+	name := TransferSecretName(owner.Name)
+	secret := coreac.Secret(name, namespace).WithLabels(owner.labels(platform)).WithAnnotations(owner.annotations()).WithType(corev1.SecretTypeOpaque).
+		WithData(key.data(dataTSIGName, ""))
+	return Object{Secrets, name, secret}
+}
+
+func (s *Server) dnsService() Object {
+	spec := coreac.ServiceSpec().
+		WithType(corev1.ServiceType(cmp.Or(s.Service.Type, bind9.ServiceClusterIP))).
+		WithSelector(s.selector()).
+		WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack).
+		WithPorts(
+			coreac.ServicePort().WithName("dns-udp").WithProtocol(corev1.ProtocolUDP).WithPort(53).WithTargetPort(intstr.FromString("dns-udp")),
+			coreac.ServicePort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithPort(53).WithTargetPort(intstr.FromString("dns-tcp")),
+		)
+	if policy := s.Service.ExternalTrafficPolicy; policy != "" {
+		spec.WithExternalTrafficPolicy(corev1.ServiceExternalTrafficPolicy(policy))
+	}
+	if ranges := s.Service.LoadBalancerSourceRanges; len(ranges) > 0 {
+		spec.WithLoadBalancerSourceRanges(ranges...)
+	}
+	service := coreac.Service(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.Service.Annotations).WithAnnotations(s.owner()).WithSpec(spec)
+	return Object{Services, s.Name, service}
+}
+
+// agentService is one of its own: that of DNS may be a load balancer, and the agent is for the cluster alone.
+func (s *Server) agentService() Object {
+	name := s.Name + "-agent"
+	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack).
+		WithPorts(coreac.ServicePort().WithName("https").WithProtocol(corev1.ProtocolTCP).WithPort(443).WithTargetPort(intstr.FromString("https")))
+	return Object{Services, name, coreac.Service(name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+}
+
+// networkPolicy lets every client ask, and the namespaces of Kubizone reach the agent.
+func (s *Server) networkPolicy() Object {
+	port := func(protocol corev1.Protocol, of string) *networkingac.NetworkPolicyPortApplyConfiguration {
+		return networkingac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromString(of))
+	}
+	ingress := []*networkingac.NetworkPolicyIngressRuleApplyConfiguration{
+		networkingac.NetworkPolicyIngressRule().WithPorts(port(corev1.ProtocolUDP, "dns-udp"), port(corev1.ProtocolTCP, "dns-tcp")),
+	}
+	if clients := s.Platform.Clients; len(clients) > 0 {
+		peer := networkingac.NetworkPolicyPeer().WithNamespaceSelector(metaac.LabelSelector().WithMatchExpressions(
+			metaac.LabelSelectorRequirement().WithKey(corev1.LabelMetadataName).WithOperator("In").WithValues(clients...)))
+		ingress = append(ingress, networkingac.NetworkPolicyIngressRule().WithFrom(peer).WithPorts(port(corev1.ProtocolTCP, "https")))
+	}
+	spec := networkingac.NetworkPolicySpec().WithPodSelector(metaac.LabelSelector().WithMatchLabels(s.selector())).
+		WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(ingress...)
+	return Object{NetworkPolicies, s.Name, networkingac.NetworkPolicy(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+}
+
+// Owner is an object of ours that objects of the cluster are made for.
+type Owner struct {
+	Kind, Name string
+	UID        types.UID
+}
+
+// Kinds of owners.
+const (
+	KindInstance = "Bind9Instance"
+	KindCluster  = "Bind9Cluster"
+)
+
+func (o Owner) labels(platform *Platform) map[string]string {
+	of := bind9.LabelCluster
+	if o.Kind == KindInstance {
+		of = bind9.LabelInstance
+	}
+	return map[string]string{of: o.Name, LabelManager: Manager, LabelInstallation: platform.Installation, "app.kubernetes.io/name": "bind9"}
+}
+
+func (o Owner) annotations() map[string]string {
+	return map[string]string{AnnotationOwner: o.Kind + "/" + o.Name, AnnotationOwnerUID: string(o.UID)}
+}
+
+// Disruption has an eviction take one server of a cluster and a role at a time.
+func Disruption(namespace string, cluster Owner, role bind9.Role, platform *Platform) Object {
+	name := cluster.Name + "-" + strings.ToLower(string(role))
+	spec := policyac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).
+		WithSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(cluster.Name, role, platform))).
+		// A pod that is not ready serves no client, and would keep a node from being drained.
+		WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow)
+	return Object{Disruptions, name, policyac.PodDisruptionBudget(name, namespace).WithLabels(cluster.labels(platform)).WithAnnotations(cluster.annotations()).WithSpec(spec)}
+}

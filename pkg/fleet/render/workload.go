@@ -1,0 +1,306 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsac "k8s.io/client-go/applyconfigurations/apps/v1"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+const (
+	// user is that of both containers, so that both may write the files of zones.
+	user = 101
+	// drainSeconds is how long a pod that is told to end answers on: so long its address is still asked.
+	drainSeconds       = 5
+	terminationSeconds = 30
+
+	configVolume, stateVolume, tmpVolume = "config", "state", "tmp"
+
+	// BINDContainer and AgentContainer are the containers of a pod.
+	BINDContainer, AgentContainer = "bind9", "agent"
+)
+
+// Workload is the resource that the pods are of.
+func (s *Server) Workload() schema.GroupVersionResource {
+	if storage := s.Settings.Storage; storage != nil && storage.Type == bind9.StoragePersistentVolumeClaim {
+		return StatefulSets
+	}
+	return Deployments
+}
+
+// renderWorkload is a Deployment, or with a claim a StatefulSet: a Deployment that replaces its pod would wait for a
+// volume that the former pod has.
+func (s *Server) renderWorkload(files map[string]string) Object {
+	template := s.podTemplate(files)
+	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
+	if s.Workload() == Deployments {
+		// The new pod is ready before the former one goes; where nodes are forbidden by the spread, there may be no
+		// room for both.
+		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
+		if p := s.Settings.Placement; p != nil && p.Required {
+			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
+		}
+		spec := appsac.DeploymentSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(2).
+			WithStrategy(appsac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).WithRollingUpdate(rolling))
+		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+	}
+	storage := s.Settings.Storage
+	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
+	if storage.Capacity != nil {
+		claim.WithResources(coreac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: *storage.Capacity}))
+	}
+	if storage.StorageClassName != "" {
+		claim.WithStorageClassName(storage.StorageClassName)
+	}
+	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(2).WithServiceName(s.Name).
+		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
+			WithWhenDeleted(appsv1.DeletePersistentVolumeClaimRetentionPolicyType).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
+		WithVolumeClaimTemplates(&coreac.PersistentVolumeClaimApplyConfiguration{
+			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: ptr(stateVolume), Labels: s.selector()}, Spec: claim,
+		})
+	return Object{StatefulSets, s.Name, appsac.StatefulSet(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+}
+
+func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApplyConfiguration {
+	template := coreac.PodTemplateSpec().WithLabels(s.labels()).
+		WithAnnotations(map[string]string{annotationLine: s.Control.Line, AnnotationOwner: KindInstance + "/" + s.Name})
+	if s.agent() == bind9.AgentBindcar {
+		// It reads its key at its start and cannot have BIND read its configuration anew.
+		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"key": s.Control.Current.Name, "transfer": s.Transfer.Name})})
+	}
+	placement := s.Settings.Placement
+	if placement == nil {
+		placement = &bind9.Placement{}
+	}
+	spec := coreac.PodSpec().
+		WithServiceAccountName(s.Name).WithAutomountServiceAccountToken(false).WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(terminationSeconds).
+		WithSecurityContext(coreac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user).
+			// A volume with many zones is not walked at each start.
+			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
+			WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithContainers(s.bindContainer(), s.agentContainer()).
+		WithVolumes(s.listVolumes()...).
+		WithTopologySpreadConstraints(s.listSpread(placement)...)
+	if len(placement.NodeSelector) > 0 {
+		spec.WithNodeSelector(placement.NodeSelector)
+	}
+	for i := range placement.Tolerations {
+		spec.WithTolerations(makeToleration(&placement.Tolerations[i]))
+	}
+	if placement.PriorityClassName != "" {
+		spec.WithPriorityClassName(placement.PriorityClassName)
+	}
+	for _, secret := range s.pullSecrets() {
+		spec.WithImagePullSecrets(coreac.LocalObjectReference().WithName(secret))
+	}
+	return template.WithSpec(spec)
+}
+
+func (s *Server) pullSecrets() []string {
+	var secrets []string
+	if s.Settings.Image != nil {
+		secrets = append(secrets, s.Settings.Image.PullSecrets...)
+	}
+	if agent := s.Settings.Agent; agent != nil && agent.Image != nil {
+		secrets = append(secrets, agent.Image.PullSecrets...)
+	}
+	slices.Sort(secrets)
+	return slices.Compact(secrets)
+}
+
+// formatImage is the reference of an image, fallback where none is named.
+func formatImage(image *bind9.Image, fallback, tag string) string {
+	switch {
+	case image == nil:
+		return fallback
+	case image.Digest != "":
+		return image.Repository + "@" + image.Digest
+	default:
+		return image.Repository + ":" + cmp.Or(image.Tag, tag)
+	}
+}
+
+func secureContainer(of *coreac.ContainerApplyConfiguration, image *bind9.Image) *coreac.ContainerApplyConfiguration {
+	if image != nil && image.PullPolicy != "" {
+		of.WithImagePullPolicy(corev1.PullPolicy(image.PullPolicy))
+	}
+	return of.WithSecurityContext(coreac.SecurityContext().WithAllowPrivilegeEscalation(false).WithReadOnlyRootFilesystem(true).WithRunAsNonRoot(true).
+		WithCapabilities(coreac.Capabilities().WithDrop("ALL")).
+		WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
+}
+
+func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
+	tcp := coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))
+	container := coreac.Container().WithName(BINDContainer).
+		WithImage(formatImage(s.Settings.Image, s.Platform.BINDRepository+":"+s.Settings.Version, s.Settings.Version)).
+		WithCommand("named", "-g", "-c", ConfigDir+"/"+configFile).
+		WithPorts(
+			coreac.ContainerPort().WithName("dns-udp").WithProtocol(corev1.ProtocolUDP).WithContainerPort(DNSPort),
+			coreac.ContainerPort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithContainerPort(DNSPort),
+		).
+		WithVolumeMounts(
+			coreac.VolumeMount().WithName(configVolume).WithMountPath(ConfigDir).WithReadOnly(true),
+			coreac.VolumeMount().WithName(stateVolume).WithMountPath(StateDir),
+			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
+		).
+		// BIND reads its zones before it listens.
+		WithStartupProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(300)).
+		WithLivenessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(3)).
+		WithReadinessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2)).
+		// Clients and balancers ask a pod that goes until they have heard of it.
+		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
+	setResources(container, &s.Resources)
+	return secureContainer(container, s.Settings.Image)
+}
+
+func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
+	agent := s.Settings.Agent
+	if agent == nil {
+		agent = &bind9.Agent{}
+	}
+	port := strconv.Itoa(AgentPort)
+	dns, control := strconv.Itoa(DNSPort), "127.0.0.1:"+strconv.Itoa(RNDCPort)
+	container := coreac.Container().WithName(AgentContainer).
+		WithPorts(coreac.ContainerPort().WithName("https").WithProtocol(corev1.ProtocolTCP).WithContainerPort(AgentPort)).
+		WithVolumeMounts(
+			coreac.VolumeMount().WithName(configVolume).WithMountPath(ConfigDir).WithReadOnly(true),
+			coreac.VolumeMount().WithName(stateVolume).WithMountPath(StateDir),
+			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
+		).
+		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
+	if s.agent() == bind9.AgentBindcar {
+		secret := func(variable, of, key string) *coreac.EnvVarApplyConfiguration {
+			return coreac.EnvVar().WithName(variable).WithValueFrom(coreac.EnvVarSource().WithSecretKeyRef(coreac.SecretKeySelector().WithName(of).WithKey(key)))
+		}
+		value := func(variable, text string) *coreac.EnvVarApplyConfiguration {
+			return coreac.EnvVar().WithName(variable).WithValue(text)
+		}
+		container.WithImage(formatImage(agent.Image, s.Platform.BindcarImage, "latest")).
+			WithEnv(
+				value("API_PORT", port), value("BIND_ZONE_DIR", StateDir), value("BIND_TLS_CERT", ConfigDir+"/"+corev1.TLSCertKey), value("BIND_TLS_KEY", ConfigDir+"/"+corev1.TLSPrivateKeyKey), value("RNDC_SERVER", control), value("NSUPDATE_SERVER", "127.0.0.1"), value("NSUPDATE_PORT", dns),
+				secret("BIND_API_TOKEN", AgentSecretName(s.Name), dataToken),
+				secret("RNDC_ALGORITHM", RNDCSecretName(s.Name), dataAlgorithm), secret("RNDC_SECRET", RNDCSecretName(s.Name), dataSecret), secret("RNDC_KEY_NAME", RNDCSecretName(s.Name), dataKeyName),
+				value("NSUPDATE_KEY_NAME", s.Transfer.Name), value("NSUPDATE_ALGORITHM", string(s.Transfer.Algorithm)),
+				secret("NSUPDATE_SECRET", TransferSecretName(s.Group()), dataSecret),
+			).
+			// Its /ready is 200 when it is not ready.
+			WithReadinessProbe(coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("https"))).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2))
+	} else {
+		health := func(path string) *coreac.HTTPGetActionApplyConfiguration {
+			return coreac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString("https")).WithScheme(corev1.URISchemeHTTPS)
+		}
+		container.WithImage(formatImage(agent.Image, s.Platform.AgentImage, "latest")).
+			WithArgs("bind-agent", "--listen=:"+port, "--rndc-server="+control, "--rndc-key-file="+ConfigDir+"/"+rndcFile,
+				"--dns-server=127.0.0.1:"+dns, "--update-key-file="+ConfigDir+"/"+tsigFile, "--zone-dir="+StateDir,
+				"--token-file="+ConfigDir+"/"+tokenFile, "--config-dir="+ConfigDir,
+				"--tls-cert-file="+ConfigDir+"/"+corev1.TLSCertKey, "--tls-private-key-file="+ConfigDir+"/"+corev1.TLSPrivateKeyKey, "-v=1").
+			WithLivenessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/health")).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(3)).
+			WithReadinessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/ready")).WithPeriodSeconds(5).WithTimeoutSeconds(5).WithFailureThreshold(2))
+	}
+	setResources(container, agent.Resources)
+	return secureContainer(container, agent.Image)
+}
+
+// listVolumes: configuration and keys are one volume, which changes as a whole and without a restart.
+func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
+	item := func(file string) *coreac.KeyToPathApplyConfiguration {
+		return coreac.KeyToPath().WithKey(file).WithPath(file)
+	}
+	config := coreac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(
+		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config")),
+		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(RNDCSecretName(s.Name)).WithItems(item(keysFile), item(rndcFile), item(tsigFile))),
+		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(AgentSecretName(s.Name)).WithItems(item(tokenFile), item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey))),
+	)
+	volumes := []*coreac.VolumeApplyConfiguration{
+		coreac.Volume().WithName(configVolume).WithProjected(config),
+		coreac.Volume().WithName(tmpVolume).WithEmptyDir(coreac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory).WithSizeLimit(resource.MustParse("64Mi"))),
+	}
+	if s.Workload() == StatefulSets {
+		return volumes
+	}
+	storage, state := s.Settings.Storage, coreac.EmptyDirVolumeSource()
+	if storage != nil && storage.Capacity != nil {
+		state.WithSizeLimit(*storage.Capacity)
+	}
+	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
+}
+
+// listSpread counts the servers of the cluster and role: a constraint that counts the one pod of its own Deployment
+// would spread nothing. A server that stands alone has none to be spread from.
+func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
+	if s.Cluster == "" {
+		return nil
+	}
+	keys := placement.Spread
+	if keys == nil {
+		keys = []string{corev1.LabelTopologyZone, corev1.LabelHostname}
+	}
+	when := corev1.ScheduleAnyway
+	if placement.Required {
+		when = corev1.DoNotSchedule
+	}
+	var constraints []*coreac.TopologySpreadConstraintApplyConfiguration
+	for _, key := range keys {
+		constraints = append(constraints, coreac.TopologySpreadConstraint().WithMaxSkew(1).WithTopologyKey(key).WithWhenUnsatisfiable(when).
+			WithLabelSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(s.Cluster, s.Role, &s.Platform))))
+	}
+	return constraints
+}
+
+func makeToleration(of *bind9.Toleration) *coreac.TolerationApplyConfiguration {
+	t := coreac.Toleration()
+	if of.Key != "" {
+		t.WithKey(of.Key)
+	}
+	if of.Operator != "" {
+		t.WithOperator(corev1.TolerationOperator(of.Operator))
+	}
+	if of.Value != "" {
+		t.WithValue(of.Value)
+	}
+	if of.Effect != "" {
+		t.WithEffect(corev1.TaintEffect(of.Effect))
+	}
+	if of.TolerationSeconds != nil {
+		t.WithTolerationSeconds(*of.TolerationSeconds)
+	}
+	return t
+}
+
+func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resources) {
+	if of == nil || len(of.Requests)+len(of.Limits) == 0 {
+		return
+	}
+	list := func(of map[string]resource.Quantity) corev1.ResourceList {
+		out := corev1.ResourceList{}
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			out[corev1.ResourceName(key)] = of[key]
+		}
+		return out
+	}
+	resources := coreac.ResourceRequirements()
+	if len(of.Requests) > 0 {
+		resources.WithRequests(list(of.Requests))
+	}
+	if len(of.Limits) > 0 {
+		resources.WithLimits(list(of.Limits))
+	}
+	container.WithResources(resources)
+}
+
+func ptr[T any](value T) *T { return &value }
