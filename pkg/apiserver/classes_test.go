@@ -414,7 +414,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What counts is the zone's namespace: a tenant's record in it is delivered, a zone elsewhere is not.
+	// The zone's namespace counts: a tenant's record in it is delivered, a zone elsewhere is not.
 	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {
 		t.Errorf("%v, %+v", err, made)
 	}

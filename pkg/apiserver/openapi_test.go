@@ -119,7 +119,7 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	}
 }
 
-// What the server takes, the schema takes: the examples, and every type in any case.
+// The schema takes all that the server takes: the examples, and every type in any case.
 func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 	all := schemas()
 	files, err := filepath.Glob("../../artifacts/examples/*.yaml")
@@ -158,7 +158,7 @@ func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 	}
 }
 
-// What is wrong by itself, an editor says.
+// An editor finds by the schema a value that is wrong by itself.
 func TestOpenAPI_findsTypos(t *testing.T) {
 	all := schemas()
 	record := func(fields string) string {
@@ -191,7 +191,7 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 	}
 }
 
-// What takes a few words alone lists them, so that an editor offers them and kubectl explain prints them.
+// A field that takes a few words alone lists them, so that an editor offers them and kubectl explain prints them.
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	all, have := schemas(), map[string]string{}
 	for name, schema := range all {

@@ -69,7 +69,7 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	}
 }
 
-// What differs is the object's own, and so is everything of another object with the same content.
+// A part that differs is the object's own, and so is everything of another object with the same content.
 func TestSharing_whatDiffersIsItsOwn(t *testing.T) {
 	plain := install.New().StorageCodec()
 	codec := newSharing(plain)

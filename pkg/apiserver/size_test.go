@@ -86,7 +86,7 @@ func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
 	}
 	measure("not delegated", ready(child, strings.Repeat("x", 222)))
 
-	// What its owner wrote wrongly is told, and not all of it at once.
+	// The owner is told of wrong values, and not of all at once.
 	var servers []string
 	for i := range 24 {
 		servers = append(servers, fmt.Sprintf(`{"name":"%s%02d"}`, strings.Repeat("n", 61), i))

@@ -166,7 +166,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	if oldest, err := v.Oldest(t.Context(), object(6)); err != nil || oldest != 101 {
 		t.Errorf("the oldest serial: %d, %v, want that of the stored journal", oldest, err)
 	}
-	// What is stored is told as far as it is proven.
+	// Stored steps are answered as far as they are proven.
 	for at := range 4 {
 		damage = func(stored []content.Step) []content.Step {
 			stored = slices.Clone(stored)

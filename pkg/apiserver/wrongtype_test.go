@@ -103,7 +103,7 @@ func TestWrite_namesTheFieldOfTheWrongType(t *testing.T) {
 	if said, want := operations(`[{"op":"add","path":"/spec/values","value":[]},{"op":"add","path":"/spec/values/-","value":1}]`), `Record cannot be read: spec.values[0] takes a text: put it into quotes, and has the number 1`; said != want {
 		t.Errorf("%s, want %s", said, want)
 	}
-	// What is refused for another reason says so.
+	// A write that is refused for another reason gets that reason.
 	if said := operations(`[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`); !strings.Contains(said, `spec.rdata: Invalid value: "192.0.2.300"`) {
 		t.Error(said)
 	}
@@ -147,7 +147,7 @@ func merge(object, patch string) (string, error) {
 	return string(text), err
 }
 
-// What our own clients write fits, for every field that a kind has.
+// Objects of our own clients fit, for every field that a kind has.
 func TestWrongTypes_ofWhatFits(t *testing.T) {
 	for _, text := range []string{aRecord, aZone, `{"metadata":{"creationTimestamp":null,"managedFields":[{"fieldsV1":{"f:spec":{}},"time":"2026-01-02T15:04:05Z"}]},"spec":{"$patch":"replace","ttl":null,"class":"IN"}}`, `{"spec":{"ttl":3e2}}`, `{"spec":{"ttl":300.0}}`, `[]`, `"text"`, `{`} {
 		if wrong := wrongTypes([]byte(text), "application/json", reflect.TypeFor[v1alpha1.Record](), false); len(wrong) > 0 {

@@ -152,7 +152,7 @@ func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
 	if got := c.names(); !slices.Equal(got, []string{""}) {
 		t.Errorf("asked about %q, want one review without a name", got)
 	}
-	// What is kept in the question tells requests apart.
+	// The kept part of the question tells requests apart.
 	for _, other := range []authorizer.AttributesRecord{
 		request("get", "records", "", "www-1"), request("delete", "zones", "", "www-1"), request("delete", "records", "status", "www-1"),
 		func() authorizer.AttributesRecord {

@@ -12,7 +12,7 @@
 // RBAC has no rule that denies, so allowed-without-name is allowed-for-every-name. The exception are authorizers of the
 // kube-apiserver that can deny (a webhook of its AuthorizationConfiguration, or another that refuses one name of what
 // it allows in general, as the Node authorizer does for kubelets): Config.AskByName asks about each request as it is.
-// What came through the aggregator was authorized by name there already; what came straight to our port was not. (2)
+// A request through the aggregator was authorized by name there already; one straight to our port was not. (2)
 // It fails closed: an error, a timeout, an answer that both allows and denies is never an Allow and is not asked a
 // second time in another form; the generic server answers 500 (attack 46). (3) No answer outlives the cache TTLs. (4)
 // Reviews are not limited here: requests are, by priority and fairness, and each costs two reviews at most. (5) As

@@ -19,7 +19,7 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options are upstream's flags of delegated authorization and our own. What upstream makes of the flags is replaced by
+// Options are upstream's flags of delegated authorization and our own. Upstream's result of the flags is replaced by
 // New; RemoteKubeConfigFileOptional is not heeded, as a server that cannot ask would refuse every user.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions

@@ -536,7 +536,7 @@ func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 		zone := store.Zone("dns", fmt.Sprintf("z%d", i), fmt.Sprintf("z%d.test.", i))
 		zone.Spec.MinimumSerial = &first
 		created := store.Must(s.CreateZone(zone))
-		// What a write after the backup may have handed out.
+		// A serial that a write after the backup may have handed out.
 		next, _ := law.NextSerial(serial.Serial(created.Status.Serial), time.Now(), nil, nil)
 		want[zone.Name] = next + MaxSerialJump
 	}

@@ -150,7 +150,7 @@ func TestMain_tellsAnAnswerFromNone(t *testing.T) {
 	}
 }
 
-// What a shell offers: names of zones and namespaces that the server has, and formats.
+// Completions of a shell: names of zones and namespaces that the server has, and formats.
 func TestCompletion(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -542,7 +542,7 @@ func relativeData(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// checkLimits refuses what passes the limits of S5.6 at one name. What was above a limit before may stay and shrink.
+// checkLimits refuses a write beyond the limits of S5.6 at one name. A name above a limit may stay so and shrink.
 // This does not hold for types: servers refuse a zone with more.
 func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	z, come := x.zone, x.come

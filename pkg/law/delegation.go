@@ -180,7 +180,7 @@ func (z *Zone) rules() [2][]Rule {
 	return [2][]Rule{z.Rules, z.given.rules}
 }
 
-// withoutGiven is the zone without what Delegations give. What is written and remembered of a zone has to hold for
+// withoutGiven is the zone without what Delegations give. The stored and remembered zone has to hold for
 // every namespace.
 func (z *Zone) withoutGiven() *Zone {
 	if z == nil || z.given == nil {

@@ -379,7 +379,8 @@ func (x *delta) wakeYielded() bool {
 	return true
 }
 
-// writeKeys writes the zone's keys. What waited at the holders of a name, or for the count to fall, is woken with them.
+// writeKeys writes the zone's keys. Records that waited at the holders of a name, or for the count to fall, are woken
+// with them.
 func (x *delta) writeKeys() {
 	uid := x.zone.UID
 	for _, o := range x.owners {

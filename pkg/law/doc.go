@@ -11,9 +11,9 @@
 // record and at most one zone (I1). (4) A Refusal says which rule refused and what would be right, and names no
 // foreign namespace or object (S1.7).
 //
-// It does not know etcd, Kubernetes, API types, watches or time. What it cannot compute (the answer to the establish
-// review, the day, the user) is a part of the request. A fact that it lacks it takes from Seen.Look, or asks for by
-// returning a Need.
+// It does not know etcd, Kubernetes, API types, watches or time. Facts that it cannot compute (the answer to the
+// establish review, the day, the user) is a part of the request. A fact that it lacks it takes from Seen.Look, or
+// asks for by returning a Need.
 //
 // Its words are those of docs/glossary.md.
 //

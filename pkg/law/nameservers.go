@@ -47,7 +47,7 @@ func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 }
 
 // nameServersFit holds the limits of S5.6 for the RRsets that spec.nameServers
-// makes together with the records there. What was above them may shrink.
+// makes together with the records there. An RRset above them may shrink.
 func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {

@@ -253,7 +253,7 @@ func (w *world) decide(ask func(*law.Seen) law.Outcome) law.Outcome {
 		clone, less := law.NewSeen(), law.NewSeen()
 		for k, fact := range seen.All() {
 			clone.Put(k, fact)
-			// What the answer does not rest on makes no difference: nothing stands there instead.
+			// A fact on which the answer does not rest makes no difference: nothing stands there instead.
 			if !seen.Used(k) {
 				fact = nil
 			}

@@ -81,7 +81,7 @@ func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
 	}
 }
 
-// What a child puts into its parent, the parent can be rid of: in one transaction, however much there is (S3.4, S6.1).
+// The parent can remove all that a child puts into it: in one transaction, however much there is (S3.4, S6.1).
 func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 	}
 }
 
-// What is remembered of a zone that no client writes any more is forgotten, and read again with the next write.
+// The facts of a zone that no client writes any more are forgotten, and read again with the next write.
 func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

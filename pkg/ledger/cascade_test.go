@@ -419,7 +419,7 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// What a rule changes is decided anew for the namespaces of the rule alone: a tenant that is taken in, or let go,
+// A change of a rule is decided anew for the namespaces of the rule alone: a tenant that is taken in, or let go,
 // costs the others nothing (S2.5).
 func TestRules_concernTheirNamespaces(t *testing.T) {
 	t.Parallel()

@@ -559,8 +559,8 @@ func BenchmarkDelegations(b *testing.B) {
 	st.Damaged = true // the check of 30,000 objects is another test's
 }
 
-// What waits because others leave a namespace no room is in force once they do, and what waits for its rules is taken
-// in.
+// A Delegation that waits because others leave a namespace no room is in force once they do, and what waits for its
+// rules is taken in.
 func TestDelegation_waitsForRoom_S4_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

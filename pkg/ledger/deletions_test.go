@@ -165,7 +165,7 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 			b.held(true)
 			b.publish(z.Status.SettledSerial)
 			b.held(false)
-			// What is let through stays let through until the base moves, ten minutes later.
+			// Removals that were let through stay so until the base moves, ten minutes later.
 			b.clock.Add(int64(11 * time.Minute))
 			b.fill("infra", "s", 20)
 			b.drop("infra", "s", 1, 20)
@@ -612,7 +612,7 @@ func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
 	b.held(false)
 	b.drop("infra", "s", 7, 10)
 	b.held(true)
-	// What another namespace makes and removes meanwhile leaves no mark, however long the hold lasts.
+	// A record that another namespace makes and removes meanwhile leaves no mark, however long the hold lasts.
 	store.Eventually(t, "the marks of before are swept", func() bool { return marks() == 10 })
 	b.fill("team", "t", 20)
 	b.drop("team", "t", 1, 20)

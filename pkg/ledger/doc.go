@@ -9,7 +9,7 @@
 //
 // This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (StorageClient,
 // Records, Zones, Delegations, Set), decides ahead (Preview, EarlyRecord), and tells views and budgets what is
-// written (Follow, FollowSizes). What it does it does by the rooms below, each of which knows those above it alone:
+// written (Follow, FollowSizes). Its work is done by the packages below, each of which knows those above it alone:
 //
 //	layout    where keys stand, and how values are encoded
 //	etcd      operations, ranges and watches of any key
@@ -76,7 +76,7 @@
 //
 // # Tests
 //
-// What the race suite shows. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests
+// The race suite. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests
 // count on chance, load or the race detector.
 //
 //	story             shows                                                                                        rests on
@@ -114,7 +114,7 @@
 // are compared, and what was read of the losing zone is not.
 //
 // All clients of etcd in it speak of versions, which package subrev makes of etcd's revisions: they are compared and
-// watched from, and stand in no value. What a zone or record is at is the version in the answer to its own write.
+// watched from, and stand in no value. The version of a zone or record is in the answer to its own write.
 //
 // # Limits
 //

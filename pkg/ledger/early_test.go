@@ -71,7 +71,7 @@ func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 	}
 }
 
-// What a server remembers may be older than what another one wrote: no refusal rests on it.
+// The memory of a server may be older than a write of another one: no refusal rests on it.
 func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -218,8 +218,8 @@ func TestFacts_ofDeepNamesFitWhileCascadesStand_S2_7(t *testing.T) {
 	})
 }
 
-// What does not fit into a transaction is refused for now while cascades have a share in that, and for good where
-// none has.
+// A write that does not fit into a transaction is refused for now while cascades have a share in that, and for good
+// where none has.
 func TestFacts_thatAreTooManyForNow(t *testing.T) {
 	t.Parallel()
 	top := store.Must(name.Parse("org."))

@@ -120,7 +120,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 
 // baseReader collects what the zones contain at the revision rev, which its first read fixes.
 //
-// One damaged object stops no other. What cannot be read is left out, and the content state of its zone says that
+// One damaged object stops no other. An unreadable object is left out, and the content state of its zone says that
 // something of it is missing: the view of that zone cannot be proven.
 type baseReader struct {
 	l     *Ledger

@@ -51,7 +51,7 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 }
 
 // One fat record that is changed for ever fills neither etcd nor what has to be read of it: the journal keeps so many
-// octets. What is left is whole, the newest step among it, and a follower goes on; two servers trim beside each
+// octets. The rest is whole, the newest step among it, and a follower goes on; two servers trim beside each
 // other.
 func TestJournal_keepsSoManyOctets(t *testing.T) {
 	t.Parallel()

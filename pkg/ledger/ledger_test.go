@@ -149,7 +149,7 @@ func TestWrite_deepNames_S1_4(t *testing.T) {
 	}
 }
 
-// What a zone's write returns is the caller's: changing it changes nothing that
+// The object that a zone's write returns is the caller's: changing it changes nothing that
 // the next write of the zone is made from.
 func TestWrite_answerIsTheCallersOwn(t *testing.T) {
 	t.Parallel()

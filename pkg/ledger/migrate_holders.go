@@ -14,7 +14,7 @@ import (
 )
 
 // rebuildHolders notes what holds names without a record there: wildcards of tenants, at the owner above them (S4.6).
-// A later migration counts the hosts of the apex. What stands keeps its place, so nothing is decided anew.
+// A later migration counts the hosts of the apex. Adopted records keep their places, so nothing is decided anew.
 func rebuildHolders(ctx context.Context, m *migrating) error {
 	zones := map[string]string{} // the namespace, by the uid
 	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {

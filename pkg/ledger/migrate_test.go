@@ -366,7 +366,7 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	}
 }
 
-// What a migration owes is ordinary work: records are released by their zone's own transactions, and fsck is content.
+// Work that a migration owes is ordinary: records are released by their zone's own transactions, and fsck is content.
 func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

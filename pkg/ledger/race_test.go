@@ -597,7 +597,7 @@ func starving(t *testing.T) string {
 	return ""
 }
 
-// What was known of a zone is let go while writes wait for it: they are decided on what stands there, not on that
+// The facts of a zone are forgotten while writes wait for it: they are decided on what stands there, not on that
 // again.
 func TestRace_zoneLetGoBesideItsQueue(t *testing.T) {
 	t.Parallel()

@@ -89,7 +89,7 @@ func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
 	}
 }
 
-// What servers count is written down now and then, adds up to the whole, and never to less.
+// The counts of servers are stored now and then, add up to the whole, and never to less.
 func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
 	t.Parallel()
 	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Zone: "uid"}

@@ -11,7 +11,7 @@
 //  1. A transfer is one serial's content, whole or visibly broken: it reads one immutable
 //     snapshot, ends with the SOA it began with (RFC 5936 §2.2), and stops short of that SOA
 //     when anything in between could not be sent. Its memory does not depend on the zone.
-//  2. What is not allowed is REFUSED, in the same octets for a zone that is here and one
+//  2. A forbidden request is REFUSED, in the same octets for a zone that is here and one
 //     that is not. To a peer of one class the zones of others are not here. A bad signature
 //     is answered as RFC 8945 §5.2 says, also without looking for the zone.
 //  3. No message makes it panic, loop or send more than the question's size to a source that

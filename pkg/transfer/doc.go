@@ -6,7 +6,7 @@
 //
 // It promises:
 //
-//  1. What it returns is the whole of a transfer that ended as it began, or an error: never a part.
+//  1. It returns the whole of a transfer that ended as it began, or an error: never a part.
 //  2. With a key, nothing is returned as an answer that the key does not vouch for, from the first message to the
 //     last. Messages without a signature between signed ones are taken as RFC 8945 §5.3.1 has it, 99 in a row at
 //     most.

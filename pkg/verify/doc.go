@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//  1. What a server says is read by the same reader as the truth, so that spelling is no difference, and every other
+//  1. A server's answer is read by the same reader as the truth, so that spelling is no difference, and every other
 //     thing is: owner, type, TTL and each value.
 //  2. A server that does not hand the zone out is asked for every RRset one by one, and the report says so: what the
 //     server has beside them is then not seen.

@@ -10,7 +10,7 @@
 //  2. A story has namespaces and a domain of its own; nothing else is shared but the servers.
 //  3. A test that takes a server away runs alone and brings it back.
 //  4. The server and the tenants have the rights that artifacts/deploy gives them, and no other.
-//  5. What a story waits for is a fact it can ask for; nothing sleeps and hopes.
+//  5. A story waits for facts that it can ask for, and never sleeps.
 //
 // It does not know any package of the module but test/rig: it builds cmd/kubizone and meets it as a cluster does.
 //

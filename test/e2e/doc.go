@@ -8,7 +8,7 @@
 //  1. A story meets the real things: the kubizone binary in a process of its own, kubectl, kstatus and argohealth as
 //     hack/build-kube.sh and hack/build-gitops.sh build them, dig and named of the distribution.
 //  2. A story has its own data directory and ports, and everything it started ends with it.
-//  3. What a story waits for is a fact it can ask for; nothing sleeps and hopes.
+//  3. A story waits for facts that it can ask for, and never sleeps.
 //
 // It does not know any package of the module: it builds cmd/kubizone and uses what a user has.
 //

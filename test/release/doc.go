@@ -12,8 +12,8 @@
 //	R3. Manifests and chart name the image of the release by its digest, and no other image.
 //	R4. The SBOM of a platform has every module that is in its programs.
 //	R5. Packaged twice, the same programs give the same octets.
-//	R6. What is pushed has the digest that the manifests name.
-//	R7. So has what the commands of README.md push.
+//	R6. The pushed image has the digest that the manifests name.
+//	R7. So has the image that the commands of README.md push.
 //	R8. go installs the server from its module, and a client of the API module has no server in its module graph.
 //
 // It does not know a registry of others: what it pushes, it pushes to one on this machine.

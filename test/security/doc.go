@@ -10,7 +10,7 @@
 //     kube-apiserver, or names the tests elsewhere that do, which -everywhere runs too; a number without a test
 //     fails.
 //  2. The attacker has what a tenant has: kubizone-zone-admin in a namespace of its own, and nothing else.
-//  3. What a refusal says is part of it: no text names the victim's namespace, objects or user.
+//  3. The text of a refusal is part of it: none names the victim's namespace, objects or user.
 //  4. After all of it the store is what it should be (fsck).
 //
 // It does not know the server's packages: it builds cmd/kubizone and speaks to it as tenants do.

@@ -152,7 +152,7 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 }
 
 // A primary has one key of a name: classes whose keys have one name and differ claim it differently, and alike where
-// they are the same key. What they claim says nothing of the secret.
+// they are the same key. The claim says nothing of the secret.
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}

@@ -46,7 +46,7 @@ func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[st
 	if s == "" {
 		return nil, fmt.Errorf("%w: --secrets-dir names none", class.ErrSecretNotFound)
 	}
-	// What stands in a class must not lead out of the directory.
+	// A name in a class must not lead out of the directory.
 	at := filepath.Join(namespace, name)
 	missing := &class.MissingSecret{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
 	root, err := os.OpenRoot(string(s))

@@ -58,7 +58,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	if err != nil {
 		return nil, "", err
 	}
-	// What was confirmed was so by these servers, and by this class, which shows the zone by itself.
+	// A confirmation holds for these servers, and for this class, which serves the zone by itself.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, s := range peers.Secondaries {
 		addresses[i] = s.Addr.String()

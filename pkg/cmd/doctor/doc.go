@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//	D1. It changes nothing. What it may not see is a WARN that says so, never an OK.
+//	D1. It changes nothing. A fact that it may not see is a WARN that says so, never an OK.
 //	D2. Every finding that is not OK has a next step.
 //	D3. FAIL is exit code 1, and 2 where kube-apiserver could not be asked; WARN is none.
 //	D4. Judging is a function of what was collected: collect.go asks the servers, judge.go decides and asks none.

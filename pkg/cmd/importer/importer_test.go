@@ -155,7 +155,7 @@ func TestImport_dryRunSaysTheSameAndKeepsNothing(t *testing.T) {
 	if err != nil || len(records.Items) > 0 || after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Errorf("the dry run left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial, err)
 	}
-	// What contradicts only another record of the file is met when that one is there.
+	// A contradiction to another record of the file alone is met when that one is there.
 	dry.hears(path+":9: ", path+":12: ", "not taken over: "+path+":3: ", "not taken over: "+path+":4,5: ")
 }
 
@@ -318,7 +318,7 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	if more.hears("is not servable"); !errors.Is(more.failed, importer.ErrRefused) || more.failed.Error() != "1 zone not servable: see above" {
 		t.Errorf("a part for a zone that is not servable: %v", more.failed)
 	}
-	// What one source lacks another may bring.
+	// One source may bring a record that another lacks.
 	servers := write(t, "servers.zone", "$ORIGIN example.net.\n@ 60 NS ns.example.org.\n")
 	if both := s.importing("", noServer, servers, "--zone", "platform/example-net"); both.failed != nil {
 		t.Errorf("both parts: %v, %s", both.failed, both.err)
@@ -484,7 +484,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	}
 }
 
-// What an earlier run removed is let through, too: the flag is the way out that the report of a hold prints.
+// Removals of an earlier run are let through, too: the flag is the way out that the report of a hold prints.
 func TestImport_letsThroughWhatAnEarlierRunRemoved_S7_5(t *testing.T) {
 	s := start(t)
 	text := "$ORIGIN t.test.\n@ 300 IN SOA ns.example.net. hostmaster 1 1800 900 604800 300\n@ 300 NS ns.example.net.\n"
@@ -532,7 +532,7 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	}
 }
 
-// What may be the half of a zone removes nothing.
+// A source that may be half of a zone removes nothing.
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	s := start(t)
 	whole := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))

@@ -357,7 +357,7 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// What an earlier start made and no file has any more stays, and is said; so is a zone that two files are of.
+// An object of an earlier start that no file has any more stays, and is said; so is a zone that two files are of.
 func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	dir := t.TempDir()
 	const zone = "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n"

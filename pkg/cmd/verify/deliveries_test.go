@@ -98,7 +98,7 @@ func secretsOfUpdate(t *testing.T) string {
 }
 
 // No server is named: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
-// webhook. What was changed at a server by hand shows, and it ends with 1.
+// webhook. A change by hand at a server shows, and the command ends with 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	dns, err := rig.FreePort()
 	if err != nil {
@@ -214,8 +214,8 @@ func (h *hooked) change(with func(map[string]protocol.Record)) {
 	with(h.records)
 }
 
-// Found 4: a webhook is asked for each RRset. What it lost or has otherwise shows, beside a record that has no form
-// there, and a server that cannot say, or one that may not be asked, is never said to be current.
+// Found 4: a webhook is asked for each RRset. An RRset that it lost or has otherwise shows, beside a record that has
+// no form there, and a server that cannot say, or one that may not be asked, is never said to be current.
 func TestVerify_asksWebhooks(t *testing.T) {
 	a := start(t)
 	server := startHook(t)

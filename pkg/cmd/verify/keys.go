@@ -15,7 +15,7 @@ import (
 )
 
 // keyOf is the key by which a class knows one of its servers, where the user may read it. A tenant may not; then the
-// key of --tsig-key-file signs, if there is one. What a Secret holds goes nowhere else.
+// key of --tsig-key-file signs, if there is one. The data of a Secret go nowhere else.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil

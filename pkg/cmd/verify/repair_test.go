@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// What was removed at a server by hand is there again when --repair returns.
+// A record that was removed at a server by hand is there again when --repair returns.
 func TestVerify_repairs(t *testing.T) {
 	secrets := secretsOfUpdate(t)
 	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })

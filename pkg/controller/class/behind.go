@@ -22,7 +22,8 @@ type sighting struct {
 }
 
 // furthestAhead is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose
-// answers were signed, and that a class in force lists (S6.6). What a Delivery says was asked by another process.
+// answers were signed, and that a class in force lists (S6.6). The serial in a Delivery was asked for by another
+// process.
 func furthestAhead(f *facts) (sighting, bool) {
 	furthest := sighting{accepted: f.zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
 	for _, of := range f.classes {

@@ -53,7 +53,7 @@ func (s *secretsOf) set(name, data string) {
 }
 
 // Of classes whose keys have one name and differ, those that were made later say so, with the class that has it and the
-// next step, and the first is served. What is true of them changes with Secrets, pauses and classes that go.
+// next step, and the first is served. Which has the key changes with Secrets, pauses and classes that go.
 func TestController_oneKeyOfAName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

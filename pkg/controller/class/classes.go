@@ -149,7 +149,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	}
 	c.replaceClass(name, known, fresh)
 	c.loop.SetClass(fresh.spec)
-	if known != nil && known.spec.Target != fresh.spec.Target { // What it has confirmed is somewhere else.
+	if known != nil && known.spec.Target != fresh.spec.Target { // The confirmations are of another server.
 		for _, one := range c.index.deliveriesBy(name) {
 			c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 		}
@@ -299,7 +299,7 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 }
 
 // takeEvent takes a delivery for a health check: one that the provider confirmed proves that it lets us in, and one
-// that fails for the whole class that the class does not work. What is known already is not written again.
+// that fails for the whole class that the class does not work. A known state is not written again.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {

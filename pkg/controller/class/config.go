@@ -26,7 +26,7 @@ const FieldManager = "kubizone-controller"
 
 // NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class); it
 // is returned with an error too, where it is known: a class that is redirected has nothing there, also where it has
-// other faults. What secret returned is what the provider works with: it is made anew when one of those Secrets
+// other faults. The provider works with the data that secret returned: it is made anew when one of those Secrets
 // changes. Errors are *delivery.Error; those of secret are returned as they are.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 

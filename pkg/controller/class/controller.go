@@ -132,7 +132,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	c.frozen.findChanges()
-	// What is delivered has its names before anything is begun.
+	// A delivery has its names before an attempt begins.
 	for _, one := range list[*v1alpha1.Delivery](c.index.deliveries) {
 		if c.index.zoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)

@@ -134,7 +134,7 @@ func judgeZone(f *facts) judgement {
 		state := &of.state
 		switch {
 		case of.known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
-			return judgement{} // What is known of the zone is older than what was delivered; its event is on the way.
+			return judgement{} // The known zone is older than the delivered one; its event is on the way.
 		case of.known && state.Ready.Status == delivery.False:
 			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cutMessage(publicFault(of.class, state.Ready.Reason, state.Ready.Message))}
 		case !of.known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:

@@ -247,7 +247,7 @@ func judgeBy(state delivery.State) judgement {
 	return judgeZone(factsOf(aZone(), inForce{classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
 }
 
-// What a provider or its client said stays with the operators of the class: a tenant's Zone names the class and what
+// The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and what
 // to do (attack 81).
 func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	const said = "server: dial tcp 10.96.7.3:7100: connection refused"

@@ -283,7 +283,7 @@ func TestReady_followsTheClasses_S6_7(t *testing.T) {
 }
 
 // S6.7: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and
-// nothing that the provider said. What a class has confirmed before stays.
+// nothing that the provider said. Earlier confirmations of a class stay.
 func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
@@ -472,7 +472,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}
 		r.zone(refsOf("none"))
-		// What is wrong goes out sooner than that all of them are Stalled by now (S7.4).
+		// The fault is written sooner than Stalled of all of them (S7.4).
 		before := 0
 		for _, rate := range []int{wrongRate, massRate} {
 			for second := range 30 {

@@ -72,7 +72,7 @@ func (s *saying) answers() bool {
 }
 
 // syncRecords tells the Records of a zone what its standing makes of them: all where one may be Ready no more, or for
-// another reason, else those that are not Ready. What the rates do not allow is left to the next second.
+// another reason, else those that are not Ready. The rest, beyond the rates, is left to the next second.
 func (r *recordSync) syncRecords(ctx context.Context, zone *v1alpha1.Zone, s *standing) error {
 	uid := string(zone.UID)
 	r.mu.Lock()

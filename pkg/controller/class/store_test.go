@@ -96,7 +96,7 @@ func begun() delivery.State {
 	}
 }
 
-// What a restart needs comes back as it was (F24).
+// The state that a restart needs comes back as it was (F24).
 func TestStore_keepsStates(t *testing.T) {
 	s, _ := newStore(t)
 	want := begun()

@@ -135,7 +135,7 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run follows until ctx ends. What is served then stays.
+// Run follows until ctx ends. Served zones stay.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
@@ -235,7 +235,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		known = nil
 	}
 	if of == nil || of.Spec.Transfer == nil || of.Spec.Paused {
-		// What is delivered stays as it is: to secondaries that are refused nothing changes.
+		// Delivered zones stay as they are: to secondaries that are refused nothing changes.
 		c.endClass(name)
 		return nil
 	}

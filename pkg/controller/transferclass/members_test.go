@@ -127,7 +127,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	}
 }
 
-// What a primary shows under a serial is the same for one that heard of every change, one that lists now and then,
+// The catalog of a serial is the same for one that heard of every change, one that lists now and then,
 // and one that was started late: it is a function of the revision.
 func TestMembers_areTheSameUnderASerial(t *testing.T) {
 	for seed := range uint64(50) {

@@ -144,7 +144,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (primary.Key, err
 	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data["secret"])))
 	var key primary.Key
 	if err != nil {
-		err = errors.New("secret: is not base64; write it as tsig-keygen does") // What is wrong with it says something about it.
+		err = errors.New("secret: is not base64; write it as tsig-keygen does") // The decoder's error has a part of the secret in it.
 	} else {
 		key, err = primary.NewKey(strings.TrimSpace(string(data["name"])), primary.Algorithm(algorithm), octets)
 	}

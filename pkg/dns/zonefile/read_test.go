@@ -237,7 +237,7 @@ func FuzzZonefile(f *testing.F) {
 			case err != nil:
 				t.Fatal(err)
 			default:
-				// What was read is written as a line that reads the same.
+				// Each record that was read is written as a line that reads the same.
 				checkLine(t, rr)
 			}
 		}

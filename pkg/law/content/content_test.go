@@ -261,7 +261,7 @@ func TestResolve_canonicalRdataOrder(t *testing.T) {
 	equalLines(t, show(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
-// What the law would not let in is an error of Resolve, left out of Entries
+// A record that the law would refuse is an error of Resolve, left out of Entries
 // and named by Check; the rest is served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	h := header()

@@ -123,7 +123,7 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	return n, err == nil && p.Match(n, zone)
 }
 
-// What a comparison found out about the labels that begin with "_".
+// The result of a comparison about the labels that begin with "_".
 type underscores int
 
 const (

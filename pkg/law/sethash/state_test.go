@@ -371,7 +371,7 @@ func BenchmarkUpdate(b *testing.B) {
 	})
 }
 
-// What is remembered and what was forgotten since give the same states.
+// Remembered and forgotten values give the same states.
 func TestUpdate_forgetsWithoutHarm(t *testing.T) {
 	first := of(t, "a", "b")
 	for i := range 3 * elements.size {

@@ -591,7 +591,7 @@ type SetWrite struct {
 	// Answered gets one answer.
 	Answered chan SetAnswer
 
-	// What a decision says; the next one begins anew.
+	// The outcome of a decision; the next one begins anew.
 	member  *member
 	plan    *law.Plan
 	Refusal error

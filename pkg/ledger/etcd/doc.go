@@ -5,7 +5,7 @@
 // followed or deleted in pages (ranges.go), the namespace that pays for a transaction (charge.go), and goroutines
 // with deep stacks (workers.go).
 //
-// Promises. (1) What it writes it writes once: nothing is repeated where the outcome is unknown. (2) A watch hands
+// Promises. (1) It writes once: nothing is repeated where the outcome is unknown. (2) A watch hands
 // over each change once and in order, or returns an error. (3) What one call holds back of others is bounded: a page
 // of keys, not a range.
 //

@@ -502,7 +502,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// The facts are of two revisions of one zone. What was read is remembered at the head, and the decision
+		// The facts are of two revisions of one zone. They are remembered at the head, and the decision
 		// begins anew from that.
 		s.Reset()
 	}

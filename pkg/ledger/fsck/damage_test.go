@@ -424,7 +424,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a step that forgets a row", "I2", func(v *vandal) string {
-			// What it added is still there when all is undone, at the latest in the first step.
+			// The row that it added is still there when all is undone, at the latest in the first step.
 			v.step(func(x *content.Step) { x.Added = x.Added[1:] })
 			return v.mid()
 		}},
@@ -584,7 +584,7 @@ func lastStep(v *vandal, uid string) string {
 	return ""
 }
 
-// Ledger A7: a Zone that cannot be read is one finding. What belongs to it is as it should be, and no finding says to
+// Ledger A7: a Zone that cannot be read is one finding. Its keys are as they should be, and no finding says to
 // take it away.
 func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st := store.New(t, store.Unchecked)

@@ -6,7 +6,7 @@
 // line calls it, and every test of the ledger ends with it.
 //
 // It promises: (1) It only reads. (2) All of it is of one revision, so writers
-// need not stop. (3) What the objects determine is recomputed by ways of its
+// need not stop. (3) Values that the objects determine are recomputed by ways of its
 // own, not by those of the ledger; what they do not (how a record was admitted,
 // when a cascade began) is held against what surrounds it. (4) Every decision
 // that stands is asked of the law again: what is in a zone would be let in, what

@@ -124,7 +124,7 @@ type check struct {
 
 // Run checks the whole store. The error says why it could not be read: etcd is
 // away, or has compacted the revision meanwhile (run it again); the encryption
-// configuration does not open it. What is wrong in the store is in the report.
+// configuration does not open it. Damage of the store is in the report.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")

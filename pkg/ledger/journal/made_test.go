@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// What was sent is what etcd says it is, whatever of it is remembered.
+// A step is the one that etcd has, with and without the memory of it.
 func TestMade_readsWhatIsStored(t *testing.T) {
 	var m made
 	of := func(by string) ([]byte, *content.Transaction) {

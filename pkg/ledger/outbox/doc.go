@@ -12,7 +12,7 @@
 // at most so many run at once, and each gives its place up after a while (lanes.go). (4) A record that cannot be read
 // is left out and named in its item (damaged.go).
 //
-// A step differs from a client's write in three things. What the law refuses is no answer but the reason of a
+// A step differs from a client's write in three things. A refusal of the law is no answer but the reason of a
 // condition: the record leaves its zone, or waits (law.RecordAsk.Cascade). The step leaves the mark of its work at
 // the zone, which is unsettled until the mark is taken away (law.RecordAsk.Work, S7.2). And where records come from
 // one zone to another it looks at the holders of the gaining zone alone, while a client's write is decided as if the

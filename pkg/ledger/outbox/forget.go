@@ -66,7 +66,7 @@ func (box *Outbox) sweepDeleted(ctx context.Context) error {
 }
 
 // SweepCondensed removes what is condensed of zones that have settled since, or are gone, and parts that no key
-// names. What is condensed meanwhile has another revision.
+// names. A step that is condensed meanwhile has another revision.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	type stored struct {
 		key string

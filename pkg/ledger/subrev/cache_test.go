@@ -703,7 +703,7 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	}
 }
 
-// What others write ends the cache's watch, or is numbered; the cache agrees with etcd again each time.
+// A write of others ends the cache's watch, or is numbered; the cache agrees with etcd again each time.
 func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	s, plain := w.server(true), w.raw()

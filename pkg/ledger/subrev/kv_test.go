@@ -128,7 +128,7 @@ func TestKV_compares(t *testing.T) {
 	}
 }
 
-// What is refused is not sent.
+// A refused write is not sent.
 func TestKV_refuses(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -315,7 +315,7 @@ func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	}
 }
 
-// What was written before has no octets and stays readable; what has one is not readable without this package.
+// A value written before has no octet and stays readable; one with an octet is not readable without this package.
 func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	plain := w.raw()

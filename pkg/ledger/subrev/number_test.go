@@ -312,7 +312,7 @@ func TestNumberWrites_refuses(t *testing.T) {
 	}
 }
 
-// What others write in one transaction has no octets; etcdctl deletes ranges.
+// Writes of others in one transaction have no octets; etcdctl deletes ranges.
 func TestCountEvents_whatOthersWrote(t *testing.T) {
 	m := mapping(t)
 	event := func(key, value string) *clientv3.Event {

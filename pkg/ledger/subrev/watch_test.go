@@ -59,7 +59,7 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	}
 }
 
-// What was before an event has its own version, and a creation is told by it.
+// The value before an event has its own version, and a creation is told by it.
 func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	w := newWorld(t)
 	first := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -244,7 +244,7 @@ func TestWatcher_refuses(t *testing.T) {
 			t.Errorf("%s: %v", what, r)
 		}
 	}
-	// What is no object has its filters, and all of the store is whole resources.
+	// Keys that are no objects have their filters, and all of the store is whole resources.
 	journal := w.client.Watch(t.Context(), w.root+"/journal/", clientv3.WithPrefix(), clientv3.WithFilterDelete())
 	all := w.client.Watch(t.Context(), w.root+"/", clientv3.WithPrefix(), clientv3.WithRev(store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/0", "x")).Header.Revision))
 	header := store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/1", "x")).Header.Revision
@@ -317,7 +317,7 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	}
 }
 
-// What looks like progress must be progress: to a watch cache it means that all up to there has come.
+// An event that looks like progress must be progress: to a watch cache it means that all up to there has come.
 func TestWatcher_tellsProgress(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.telling()

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// What is stored is what was written, and nothing is converted on the way: the internal version is v1alpha1 by
+// An object is stored as it was written, and nothing is converted on the way: the internal version is v1alpha1 by
 // another name.
 func TestNew_roundTrip(t *testing.T) {
 	registry := New()

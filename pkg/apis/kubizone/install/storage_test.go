@@ -24,7 +24,7 @@ func TestStorageCodec_keepsEveryField(t *testing.T) {
 	registry := New()
 	stored, text := registry.StorageCodec(), registry.Codecs.LegacyCodec(StoredVersions...)
 	fill := randfill.New().NilChance(0.3).NumElements(1, 3).RandSource(rand.NewSource(1)).Funcs(
-		// What the meta types hold in a finer form than they are written in.
+		// Fields of the meta types with a finer form than the written one.
 		func(at *metav1.Time, c randfill.Continue) { at.Time = time.Unix(c.Int63n(1<<32), 0) },
 		func(fields *metav1.FieldsV1, c randfill.Continue) { fields.SetRawBytes([]byte(`{"f:spec":{}}`)) },
 		func(meta *metav1.TypeMeta, c randfill.Continue) {},

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// What validation lets in, the content of a zone can be made of: this package may not see content, so it is proven
-// here.
+// The content of a zone can be made of every object that validation lets in: this package may not see content, so it
+// is proven here.
 func FuzzZone_acceptedHasContent(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"ns1", "192.0.2.1", "ns1.example.org.", "hostmaster@example.org"}, {"@", "2001:db8::1", "@", "hostmaster"}, {"ns", "1.2.3.4", `n\.s`, `a\@b`},

@@ -150,7 +150,7 @@ func TestZoneUpdate_viewIsImmutable(t *testing.T) {
 	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.view")
 }
 
-// What a newer version refuses in a stored Zone stays in it until it is changed.
+// A value of a stored Zone that a newer version refuses stays until it is changed.
 func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
 	before := newZone(servers(v1alpha1.NameServer{Name: "n s"}))
 	before.ResourceVersion = "1"
