@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bind9
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bindagent/client"
+	"kubi.zone/kubizone/pkg/bindagent/protocol"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	keys "kubi.zone/kubizone/pkg/transfer"
+)
+
+// Mode is how zones reach the members.
+type Mode string
+
+// The modes.
+const (
+	// Catalog: members follow the catalog zone of the class (RFC 9432).
+	Catalog Mode = "Catalog"
+	// Transfer: the agent of each member makes each zone a secondary.
+	Transfer Mode = "Transfer"
+)
+
+// Member is one server of the fleet.
+type Member struct {
+	// Name is that of its row: "NAMESPACE/NAME".
+	Name string
+	// DNS is where it answers, with the zone's serial. The zero value: it has no address yet.
+	DNS netip.AddrPort
+	// Key signs what it is asked and has to sign what it answers; nil: neither.
+	Key *keys.Key
+	// Agent is that beside it; nil in the mode Catalog.
+	Agent *client.Client
+	// Leaving: the class does not select it any more, and it may have zones.
+	Leaving bool
+}
+
+// Config of a Provider.
+type Config struct {
+	Mode Mode
+	// Members are the servers of the class at the moment of the call, in the order of their rows.
+	Members func() ([]Member, error)
+	// Primaries are those that members fetch from in the mode Transfer: "192.0.2.1:53 key transfer".
+	Primaries []string
+	// Shown is what a class shows to members and how they are asked. Its Secondaries are filled from Members.
+	Shown transfer.Config
+}
+
+// Provider delivers zones to the members of one class.
+type Provider struct {
+	config Config
+}
+
+var _ delivery.Provider = (*Provider)(nil)
+
+// agentTime is how long one Deliver waits for agents: a slow one keeps a worker from no other zone for longer.
+const agentTime = 5 * time.Second
+
+// New checks the configuration; its error is a *delivery.Error. It sends nothing.
+func New(config Config) (*Provider, error) {
+	switch {
+	case config.Mode != Catalog && config.Mode != Transfer:
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.mode: %q must be %s or %s", config.Mode, Catalog, Transfer)
+	case config.Mode == Catalog && config.Shown.Catalog.IsZero():
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone")
+	case config.Mode == Transfer && len(config.Primaries) == 0:
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that members fetch from")
+	}
+	if _, err := transfer.New(config.Shown); err != nil {
+		return nil, err
+	}
+	return &Provider{config: config}, nil
+}
+
+// fleet is what one call works with.
+type fleet struct {
+	*transfer.Provider
+	members, leaving []Member
+	// waiting are members without an address: they cannot be asked by DNS yet.
+	waiting []Member
+}
+
+// readFleet asks for the members (promise 1).
+func (p *Provider) readFleet() (*fleet, error) {
+	all, err := p.config.Members()
+	if err != nil {
+		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
+	}
+	f := &fleet{}
+	shown := p.config.Shown
+	shown.Secondaries = nil
+	for _, member := range all {
+		switch {
+		case member.Leaving:
+			f.leaving = append(f.leaving, member)
+		case !member.DNS.IsValid():
+			f.waiting = append(f.waiting, member)
+		default:
+			f.members = append(f.members, member)
+			shown.Secondaries = append(shown.Secondaries, transfer.Secondary{Name: member.Name, Addr: member.DNS, Key: member.Key, NoCatalog: p.config.Mode == Transfer})
+		}
+	}
+	f.Provider, err = transfer.New(shown)
+	return f, err
+}
+
+// noMembers is the error of a class that selects none. A zone that nothing serves is not delivered.
+func noMembers() *delivery.Error {
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, or change bind9.clusterRef or bind9.instancesFrom")
+}
+
+// Deliver shows the zone, has agents make it where it is missing, and waits a moment for the members to have it.
+func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	f, err := p.readFleet()
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	if len(f.members)+len(f.waiting) == 0 {
+		return delivery.Report{}, noMembers()
+	}
+	failed := map[string]*delivery.Error{}
+	if p.config.Mode == Transfer {
+		if failed, err = p.makeMissing(ctx, f, plan, fence); err != nil {
+			return delivery.Report{}, err
+		}
+	}
+	report, err := f.Provider.Deliver(ctx, plan, fence)
+	for i, row := range report.Servers {
+		// What the agent said is why the member does not serve the zone.
+		if said := failed[row.Name]; said != nil && row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
+			report.Servers[i].Err = said
+		}
+	}
+	for _, member := range f.waiting {
+		report.Servers = append(report.Servers, delivery.Server{Name: member.Name, At: time.Now(), Err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", member.Name)})
+	}
+	for _, member := range f.leaving {
+		if said := failed[member.Name]; said != nil {
+			report.Servers = append(report.Servers, delivery.Server{Name: member.Name, At: time.Now(), Err: said})
+		}
+	}
+	if len(f.waiting) > 0 || len(failed) > 0 {
+		report.Confirmed = 0
+	}
+	return report, err
+}
+
+// makeMissing has the agents of members that lack the zone make it, and those of members that leave remove it. What
+// failed is by member; the error is that of the fence, or of the context.
+func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (map[string]*delivery.Error, error) {
+	drift, err := f.Verify(ctx, plan)
+	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
+		return nil, err
+	}
+	var missing []Member
+	for i, row := range drift.Servers {
+		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
+			missing = append(missing, f.members[i])
+		}
+	}
+	if len(missing)+len(f.leaving) == 0 {
+		return nil, nil
+	}
+	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
+		// A primary shows the zone from here on: a member that fetches it sooner is refused, and comes back late.
+		if err := fence(ctx); err != nil {
+			return nil, err
+		}
+	}
+	asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: p.config.Primaries}}
+	failed, err := p.eachAgent(ctx, missing, fence, func(ctx context.Context, agent *client.Client, fence client.Fence) error {
+		return agent.Ensure(ctx, plan.Zone, asked, fence)
+	})
+	if err != nil {
+		return nil, err
+	}
+	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
+	for member, said := range left {
+		failed[member] = said
+	}
+	return failed, err
+}
+
+func (p *Provider) removeFrom(ctx context.Context, members []Member, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error, error) {
+	return p.eachAgent(ctx, members, fence, func(ctx context.Context, agent *client.Client, fence client.Fence) error {
+		return agent.Remove(ctx, zone, fence)
+	})
+}
+
+// eachAgent asks the agents at the same time, each within agentTime (promise 4). The fence is asked by one after the
+// other.
+func (p *Provider) eachAgent(ctx context.Context, members []Member, fence delivery.Fence, do func(context.Context, *client.Client, client.Fence) error) (map[string]*delivery.Error, error) {
+	limited, cancel := context.WithTimeout(ctx, agentTime)
+	defer cancel()
+	var mu sync.Mutex
+	var lost error
+	ask := func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if lost == nil {
+			lost = fence(ctx)
+		}
+		return lost
+	}
+	failed := map[string]*delivery.Error{}
+	var all sync.WaitGroup
+	for _, member := range members {
+		all.Go(func() {
+			err := error(&client.Error{Message: "it has no agent"})
+			if member.Agent != nil {
+				err = do(limited, member.Agent, ask)
+			}
+			var said *client.Error
+			if errors.As(err, &said) {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[member.Name] = explainAgent(member, said)
+			}
+		})
+	}
+	all.Wait()
+	if lost != nil {
+		return nil, lost
+	}
+	return failed, ctx.Err()
+}
+
+// explainAgent is what an answer of an agent means to a delivery.
+func explainAgent(member Member, said *client.Error) *delivery.Error {
+	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", member.Name, said.Message)
+	e.Err, e.RetryAfter = said.Err, said.RetryAfter
+	if said.Status != 0 {
+		e.Code = strconv.Itoa(said.Status)
+	}
+	switch {
+	case said.Unsupported:
+		e.Reason = delivery.ReasonValidationFailed
+	case said.Status == http.StatusUnauthorized, said.Status == http.StatusForbidden:
+		e.Reason = delivery.ReasonAuthenticationFailed
+	case said.RetryAfter > 0 && (said.Status == 0 || said.Status == http.StatusTooManyRequests):
+		e.Reason = delivery.ReasonRateLimited
+	case said.Status == http.StatusConflict:
+		e.Reason = delivery.ReasonConflict
+	case said.Status != 0:
+		e.Reason = delivery.ReasonServerError
+	}
+	return e
+}
+
+// Withdraw removes the zone from all members that an agent made it at, then takes it out of the class (promise 5).
+func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	f, err := p.readFleet()
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	if p.config.Mode == Transfer && p.config.Shown.Members.Name(plan.UID) == plan.Zone {
+		all := append(f.members, f.leaving...)
+		for _, member := range f.waiting {
+			if member.Agent != nil { // without one it is not there at all
+				all = append(all, member)
+			}
+		}
+		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
+		if err != nil {
+			return delivery.Report{}, err
+		}
+		for _, member := range all {
+			if said := failed[member.Name]; said != nil {
+				said.Message = fmt.Sprintf("the zone is not removed everywhere: %s", said.Message)
+				return delivery.Report{}, said
+			}
+		}
+	}
+	return f.Provider.Withdraw(ctx, plan, fence)
+}
+
+// Verify asks each member once.
+func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	f, err := p.readFleet()
+	if err != nil {
+		return delivery.Drift{}, err
+	}
+	return f.Provider.Verify(ctx, plan)
+}
+
+// Health asks each member by DNS, and in the mode Transfer its agent.
+func (p *Provider) Health(ctx context.Context) error {
+	f, err := p.readFleet()
+	if err != nil {
+		return err
+	}
+	if len(f.members)+len(f.waiting) == 0 {
+		return noMembers()
+	}
+	if p.config.Mode == Transfer {
+		failed, err := p.eachAgent(ctx, f.members, func(context.Context) error { return nil }, func(ctx context.Context, agent *client.Client, _ client.Fence) error { return agent.Health(ctx) })
+		if err != nil {
+			return err
+		}
+		for _, member := range f.members {
+			if said := failed[member.Name]; said != nil {
+				return said
+			}
+		}
+	}
+	return f.Provider.Health(ctx)
+}
+
+// Abilities implements delivery.Provider. Members fetch zones in both modes.
+func (p *Provider) Abilities() delivery.Abilities {
+	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
+}
+
+// Close does nothing: agents belong to the source of the members.
+func (p *Provider) Close() error { return nil }

@@ -1,0 +1,484 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bind9
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/bindagent"
+	"kubi.zone/kubizone/pkg/bindagent/bindcartest"
+	"kubi.zone/kubizone/pkg/bindagent/client"
+	"kubi.zone/kubizone/pkg/bindagent/rndc"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	shown "kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var (
+	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	catalog  = name.MustParse("catalog.example.")
+	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+)
+
+// world is a primary with one class, and the zones it serves.
+type world struct {
+	*zoneview.Set
+	primary *primary.Primary
+	addr    netip.AddrPort
+	class   *primary.Class
+	keys    []primary.Key
+
+	mu      sync.Mutex
+	members []primary.Member
+	changes serial.Serial
+}
+
+// Name and Holder are Members: what is stored.
+func (w *world) Name(uid string) name.Name {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if m.UID == uid {
+			return m.Zone
+		}
+	}
+	return name.Name{}
+}
+
+func (w *world) Holder(zone name.Name) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if m.Zone == zone {
+			return m.UID
+		}
+	}
+	return ""
+}
+
+// store puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+func (w *world) store(uid string, zone name.Name) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
+	if !zone.IsZero() {
+		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
+	}
+	w.changes++
+	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
+}
+
+func (w *world) served(uid string) serial.Serial {
+	if s, ok := w.Settled(uid); ok {
+		return s.Serial()
+	}
+	return 0
+}
+
+// stored is the provider with the store behind its fence.
+type stored struct {
+	*Provider
+	w *world
+}
+
+func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
+		err := fence(ctx)
+		if err == nil {
+			s.w.store(plan.UID, plan.Zone)
+		}
+		return err
+	})
+}
+
+func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	report, err := s.Provider.Withdraw(ctx, plan, fence)
+	if err == nil {
+		s.w.store(plan.UID, name.Name{})
+	}
+	return report, err
+}
+
+func begin(t *testing.T) *world {
+	t.Helper()
+	keys, err := primary.ParseKeys(rigKey.Statement())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys, changes: 1}
+	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, NotifyInterval: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = w.primary.Addrs()[0]
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.primary.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// open makes the class, once it is known where its secondaries are.
+func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
+	t.Helper()
+	var targets []primary.Target
+	for _, at := range secondaries {
+		targets = append(targets, primary.Target{Addr: at})
+	}
+	var err error
+	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, primary.Membership{Serial: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) key() *transfer.Key {
+	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
+}
+
+// put serves a plan's zone.
+func (w *world) put(t *testing.T, plan delivery.Plan) {
+	t.Helper()
+	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	var sets []content.RRset
+	for set := range plan.All {
+		owner, ok := set.Name.Rel(plan.Zone)
+		if !ok {
+			t.Fatalf("%s is not in %s", set.Name, plan.Zone)
+		}
+		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
+		for _, text := range set.Data {
+			v, err := rdata.Parse(set.Type, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.Data = append(one.Data, v.Text)
+		}
+		slices.Sort(one.Data)
+		sets = append(sets, one)
+	}
+	slices.SortFunc(sets, content.RRset.Compare)
+	state := content.Step{}.State
+	var err error
+	for _, set := range sets {
+		if state, err = state.Update(nil, set.Elements(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
+}
+
+func planOf(uid, zone string, at serial.Serial) delivery.Plan {
+	n := name.MustParse(zone)
+	ns := delivery.RRset{Name: n, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
+	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
+}
+
+func pass(context.Context) error { return nil }
+
+// server is a named of the fleet with its agent.
+type server struct {
+	*rig.BIND
+	control *rndc.Client
+	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or none
+	api     *httptest.Server
+	member  Member
+}
+
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+const token = "the-token-of-the-test"
+
+// startServer starts a named and what controls it: "kubizone", a version of bindcar, or "" for a follower of the
+// catalog.
+func (w *world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
+	t.Helper()
+	at := freePort(t)
+	controlKey := rig.TSIGKey{Name: "control", Algorithm: rigKey.Algorithm, Secret: rigKey.Secret}
+	config := rig.BINDConfig{Addr: listen, Keys: []rig.TSIGKey{rigKey}, Controls: []rig.Control{{Addr: at, Key: controlKey}}, Options: "allow-new-zones yes; serial-query-rate 1000;\n"}
+	if kind == "" {
+		config.Catalogs = []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
+	}
+	bind, err := rig.StartBIND(t.Context(), config)
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	s := &server{BIND: bind, member: Member{Name: "dns/" + called, DNS: bind.Addr, Key: w.key()}}
+	s.control = &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
+		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: w.keys[0].MAC}}, nil
+	}}
+	var handler http.Handler
+	switch kind {
+	case "":
+		return s
+	case "kubizone":
+		handler, err = bindagent.New(bindagent.Config{
+			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			UpdateKey: func() (transfer.Key, error) { return *w.key(), nil },
+			Authenticate: func(r *http.Request) (string, error) {
+				if r.Header.Get("Authorization") != "Bearer "+token {
+					return "", errors.New("another token")
+				}
+				return "test", nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	default:
+		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
+		handler = s.bindcar
+	}
+	s.api = httptest.NewServer(handler)
+	t.Cleanup(s.api.Close)
+	s.member.Agent, err = client.New(client.Config{URL: s.api.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// provider is one of the mode with the members that the function returns at each call.
+func (w *world) provider(t *testing.T, mode Mode, members func() []Member) stored {
+	t.Helper()
+	p, err := New(Config{
+		Mode: mode, Primaries: []string{w.addr.String() + " key " + rigKey.Name}, Members: func() ([]Member, error) { return members(), nil },
+		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored{p, w}
+}
+
+// has says whether named is configured with the zone.
+func (s *server) has(t *testing.T, zone string) bool {
+	_, err := s.control.Call(t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
+	return err == nil
+}
+
+// TestProvider_passesTheExam: in each mode, with our agent and with a bindcar, a fleet holds what a class delivers.
+func TestProvider_passesTheExam(t *testing.T) {
+	for mode, kinds := range map[Mode][]string{Catalog: {"", ""}, Transfer: {"kubizone", "0.9.0"}} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			w := begin(t)
+			var members []Member
+			var first *server
+			listen := []netip.AddrPort{freePort(t), freePort(t)}
+			w.open(t, listen...) // before a server asks for the catalog
+			for i, kind := range kinds {
+				s := w.startServer(t, "ns"+string(rune('1'+i)), kind, listen[i])
+				if first == nil {
+					first = s
+				}
+				members = append(members, s.member)
+			}
+			used := 0
+			deliverytest.Run(t, deliverytest.Subject{
+				New: func(t *testing.T) delivery.Provider { return w.provider(t, mode, func() []Member { return members }) },
+				Zone: func(*testing.T) name.Name {
+					used++
+					return name.MustParse(strings.Repeat("z", used) + ".example.")
+				},
+				Offer: w.put,
+				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
+					text, err := rig.Dig{Server: first.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
+					if err != nil {
+						t.Fatalf("%v\n%s", err, first.Log())
+					}
+					return deliverytest.ReadRRsets(t, strings.NewReader(text), zone)
+				},
+				Timeout: 30 * time.Second,
+			})
+		})
+	}
+}
+
+// deliver delivers until the serial is confirmed, and returns the last report.
+func deliver(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		report, err := p.Deliver(ctx, plan, pass)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Confirmed == plan.Serial {
+			return report
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("not confirmed in time: %+v", report)
+		}
+	}
+}
+
+// TestDeliver_followsTheMembers: a member that comes gets the zone, one that leaves loses it and its row, and where all
+// have it no agent is asked (promises 1, 3 and 5).
+func TestDeliver_followsTheMembers(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	one, two := w.startServer(t, "one", "0.7.3", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
+	w.open(t, one.Addr, two.Addr)
+	members := []Member{one.member}
+	p := w.provider(t, Transfer, func() []Member { return members })
+	plan := planOf("u", "example.org.", 7)
+	w.put(t, plan)
+	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
+		t.Errorf("%+v", report.Servers)
+	}
+	asked := len(one.bindcar.Requests())
+	deliver(t, p, plan)
+	if again := len(one.bindcar.Requests()); again != asked {
+		t.Errorf("%d requests for a zone that is there: %v", again-asked, one.bindcar.Requests()[asked:])
+	}
+
+	members = append(members, two.member, Member{Name: "dns/new"})
+	report, err := p.Deliver(t.Context(), plan, pass)
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err == nil || !two.has(t, "example.org.") {
+		t.Errorf("with a member that has no address yet: %+v, %v", report, err)
+	}
+	members[0].Leaving = true
+	members = members[:2]
+	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/two" || one.has(t, "example.org.") {
+		t.Errorf("with a member that leaves: %+v; it has the zone: %v", report.Servers, one.has(t, "example.org."))
+	}
+
+	// One that leaves and does not answer keeps its row, and the zone is not withdrawn without it.
+	one.api.Close()
+	report, err = p.Deliver(t.Context(), plan, pass)
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
+		t.Errorf("with a member that leaves and does not answer: %+v, %v", report, err)
+	}
+	if _, err := p.Withdraw(t.Context(), plan, pass); err == nil || w.Name("u").IsZero() {
+		t.Errorf("withdrawn without dns/one: %v", err)
+	}
+	members = members[1:]
+	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || two.has(t, "example.org.") || !w.Name("u").IsZero() {
+		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.has(t, "example.org."))
+	}
+	members = nil
+	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects no instance") {
+		t.Errorf("without a member: %v", err)
+	}
+	if err := p.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "selects no instance") {
+		t.Errorf("health without a member: %v", err)
+	}
+}
+
+// TestDeliver_aSlowAgentDelaysNoOther: a bindcar that takes nothing for now has a row that says so, and the other
+// member serves the zone meanwhile (promise 4).
+func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
+	slow.bindcar.Limit = rate.NewLimiter(0, 0)
+	w.open(t, slow.Addr, fast.Addr)
+	p := w.provider(t, Transfer, func() []Member { return []Member{slow.member, fast.member} })
+	for i, zone := range []string{"a.example.", "b.example.", "c.example."} {
+		plan := planOf(zone, zone, 3)
+		w.put(t, plan)
+		began := time.Now()
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err != nil || report.Confirmed != 0 || report.Servers[1].Serial != 3 || report.Servers[1].Err != nil {
+			t.Errorf("%s: %+v, %v", zone, report, err)
+		}
+		if said := report.Servers[0].Err; said == nil || said.Reason != delivery.ReasonRateLimited || said.RetryAfter <= 0 {
+			t.Errorf("%s: the row of the slow one: %+v", zone, report.Servers[0])
+		}
+		if took := time.Since(began); i > 0 && took > agentTime+4*time.Second {
+			t.Errorf("%s took %s", zone, took)
+		}
+	}
+	if len(slow.bindcar.Requests()) != 0 {
+		t.Errorf("let in: %v", slow.bindcar.Requests())
+	}
+}
+
+// TestDeliver_isFenced: with a lost fence no agent is asked for anything.
+func TestDeliver_isFenced(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	s := w.startServer(t, "one", "kubizone", freePort(t))
+	w.open(t, s.Addr)
+	p := w.provider(t, Transfer, func() []Member { return []Member{s.member} })
+	plan := planOf("u", "example.org.", 1)
+	w.put(t, plan)
+	lost := errors.New("lost")
+	for after := range 2 { // before the zone is shown, and before the agent is asked
+		calls := 0
+		_, err := p.Deliver(t.Context(), plan, func(context.Context) error {
+			if calls++; calls > after {
+				return lost
+			}
+			return nil
+		})
+		if !errors.Is(err, lost) || s.has(t, "example.org.") {
+			t.Errorf("after %d: %v", after, err)
+		}
+	}
+	deliver(t, p, plan)
+	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.has(t, "example.org.") {
+		t.Errorf("withdrawn: %v", err)
+	}
+}
+
+// TestNew_namesWhatIsMissing: each mode says what it needs.
+func TestNew_namesWhatIsMissing(t *testing.T) {
+	w := begin(t)
+	for _, tc := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{Mode: "Update"}, "bind9.mode"},
+		{Config{Mode: Catalog}, "catalog zone"},
+		{Config{Mode: Transfer}, "address of a primary"},
+	} {
+		tc.config.Shown.Members = w
+		if _, err := New(tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v", tc.config.Mode, err)
+		}
+	}
+	broken := errors.New("watch has ended")
+	p, err := New(Config{Mode: Catalog, Members: func() ([]Member, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Deliver(t.Context(), planOf("u", "example.org.", 1), pass); !errors.Is(err, broken) {
+		t.Errorf("without its members: %v", err)
+	}
+}
