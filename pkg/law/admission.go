@@ -117,7 +117,7 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(h Holder) bool { return h.Namespace == z.Namespace }):
 		warn("the zone's own namespace has records at %s of zone %s, too (S4.5)", base, z.FQDN())
 	case x.others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
-		warn("%s at %s joins values of other records, by a delegation with shared: true: a resolver gets all of them (S4.7)", come.Type, x.place.fqdn)
+		warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.7)", come.Type, x.place.fqdn)
 	}
 }
 
@@ -415,7 +415,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *Plan) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Any || beside {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and addresses that are glue (S5.5)", fqdn))
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses (S5.5)", fqdn))
 	}
 	return true
 }

@@ -36,6 +36,7 @@ const (
 	MaxWorkers = 1024
 
 	defaultInterval = 2 * time.Second
+	maxInterval     = 30 * time.Second
 	// maxAttempts bounds how often a request is tried that failed at the server or on its way.
 	maxAttempts = 6
 	// maxWarnings bounds how many different warnings are shown for one source.
@@ -70,7 +71,8 @@ type Config struct {
 	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares the content of each zone
 	// with what v0 served.
 	FromCRD bool
-	// Interval is the time between two lines of progress; 0 means 2 s.
+	// Interval is the time before the first line of progress, 0 means 2 s; before each further line it is twice as
+	// long, up to maxInterval, so that what takes minutes does not fill the screen.
 	Interval time.Duration
 	// Report receives lines for people: progress, refusals, results. nil drops them.
 	Report func(line string)
@@ -237,8 +239,8 @@ func (l *Loader) say(format string, arguments ...any) {
 	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
 }
 
-// runWorkers calls do for every index of weights, in at most Workers goroutines, and reports progress every Interval.
-// The first error ends it.
+// runWorkers calls do for every index of weights, in at most Workers goroutines, and reports progress. The first error
+// ends it.
 func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -248,7 +250,8 @@ func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do 
 	}
 	var done atomic.Int64
 	began := time.Now()
-	progress := time.NewTicker(l.cfg.Interval)
+	pause := l.cfg.Interval
+	progress := time.NewTimer(pause)
 	defer progress.Stop()
 	quiet := make(chan struct{})
 	var told sync.WaitGroup
@@ -258,6 +261,8 @@ func (l *Loader) runWorkers(ctx context.Context, what string, weights []int, do 
 			case <-progress.C:
 				now := done.Load()
 				l.say("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				pause = max(pause, min(2*pause, maxInterval))
+				progress.Reset(pause)
 			case <-quiet:
 				return
 			}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -580,20 +581,25 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 	}
 }
 
-// A load that takes long says every two seconds how far it is.
+// A load that takes long says how far it is, after two seconds and then twice as late each time, up to half a minute.
 func TestEach_saysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said []string
-		l := newLoader(Config{Workers: 1, Report: func(line string) { said = append(said, line) }}, fake.NewClientset(), nil, nil, &warnings{})
 		began := time.Now()
-		if err := l.runWorkers(t.Context(), "example.org.", []int{2, 1, 1}, func(context.Context, int) error {
-			time.Sleep(1500 * time.Millisecond)
+		var said []string
+		l := newLoader(Config{Workers: 1, Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }}, fake.NewClientset(), nil, nil, &warnings{})
+		if err := l.runWorkers(t.Context(), "example.org.", slices.Repeat([]int{2, 1}, 34), func(context.Context, int) error {
+			time.Sleep(1700 * time.Millisecond)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if want := "loading example.org.: 2 of 4 objects, 1/s; loading example.org.: 3 of 4 objects, 1/s"; strings.Join(said, "; ") != want {
-			t.Errorf("in %s it said %q, want %q", time.Since(began), said, want)
+		want := []string{
+			"2s loading example.org.: 2 of 102 objects, 1/s", "6s loading example.org.: 5 of 102 objects, 1/s",
+			"14s loading example.org.: 12 of 102 objects, 1/s", "30s loading example.org.: 26 of 102 objects, 1/s",
+			"1m0s loading example.org.: 53 of 102 objects, 1/s", "1m30s loading example.org.: 78 of 102 objects, 1/s",
+		}
+		if !slices.Equal(said, want) {
+			t.Errorf("it said %q, want %q", said, want)
 		}
 	})
 }

@@ -127,8 +127,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		return err
 	}
 	c.sayWhatIsServed(zones, kubeconfig, dns.Addrs()[0])
-	c.say("ready: API on https://%s, DNS on %s (views %s), kubectl --kubeconfig %s get zones -A",
-		listener.Addr(), dns.Addrs()[0], views(c.DNSViews), kubeconfig)
+	c.say("ready: API on https://%s, DNS on %s (views %s)", listener.Addr(), dns.Addrs()[0], views(c.DNSViews))
 	return all.runDuring(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
 }
 
@@ -166,15 +165,16 @@ func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle
 	}
 	text, err := bundle.Kubeconfig("https://" + at.String())
 	if err == nil {
-		err = pki.WriteFile(kubeconfigIn(dir), text)
+		err = pki.WriteFile(c.kubeconfig(), text)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("data-dir %s: kubeconfig: %w", dir.Path(), err)
 	}
-	return bundle, kubeconfigIn(dir), nil
+	return bundle, c.kubeconfig(), nil
 }
 
-func kubeconfigIn(dir *embed.Dir) string { return filepath.Join(dir.Path(), "kubeconfig") }
+// kubeconfig is the path as commands of the user have it: relative where --data-dir is.
+func (c *Config) kubeconfig() string { return filepath.Join(c.DataDir, "kubeconfig") }
 
 func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if len(c.Load) == 0 {
@@ -263,7 +263,9 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 		}
 		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
 	}
-	if len(all) > 0 {
+	if len(all) == 0 {
+		c.say("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
+	} else {
 		one := all[0]
 		// Of one namespace: those of all may be many thousands.
 		c.say("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
