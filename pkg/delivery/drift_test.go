@@ -56,7 +56,7 @@ var refusals = map[string]delivery.Error{
 	"for now":  {Reason: delivery.ReasonConflict, Message: "somebody else's"},
 }
 
-// What is refused for one RRset holds up the repair of no other, in the process that delivered it and after a restart.
+// The refusal of one RRset holds up the repair of no other, in the process that delivered it and after a restart.
 func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	for what, refusal := range refusals {
 		for _, restarts := range []bool{false, true} {
@@ -89,7 +89,7 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// What is refused is no drift: it was never there. It is tried again with each comparison all the same.
+// A refused RRset is no drift: it was never there. It is tried again with each comparison all the same.
 func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -117,7 +117,8 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	})
 }
 
-// What a comparison found is said until it is mended, in the process that found it and after a restart.
+// A difference that a comparison found is reported until it is repaired, in the process that found it and after a
+// restart.
 func TestLoop_driftThatIsNotMended(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {

@@ -67,7 +67,7 @@ type claims struct {
 	replaced, handedOver bool
 }
 
-// facts are what a decision knows beside the memory of the delivery. What an attempt finds out is added to them.
+// facts are what a decision knows beside the memory of the delivery. An attempt adds its findings to them.
 type facts struct {
 	// began is when the attempt began, now when its last call ended.
 	began, now time.Time

@@ -168,7 +168,7 @@ func TestLoop_retryAfter(t *testing.T) {
 	})
 }
 
-// What is refused stays owed while the whole zone is written, which is more than an intent lists, and fails on the way.
+// A refused RRset stays owed while the whole zone is written, which is more than an intent lists, and fails on the way.
 func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
@@ -322,7 +322,7 @@ func TestLoop_poisonRecord(t *testing.T) {
 	})
 }
 
-// What is refused for now is tried again, and nothing else waits for it.
+// An RRset that is refused for now is tried again, and nothing else waits for it.
 func TestLoop_refusedForNow(t *testing.T) {
 	inScene(t, func(s *scene) {
 		refuse := flag(true)
@@ -709,8 +709,8 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 	})
 }
 
-// What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it
-// meanwhile.
+// An RRset that is refused for now is tried again less and less often, at last every ten minutes, whatever goes out
+// beside it meanwhile.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		inScene(t, func(s *scene) {

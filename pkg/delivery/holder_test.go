@@ -308,8 +308,8 @@ func TestLoop_longDeliveryWithoutAnIntent(t *testing.T) {
 	})
 }
 
-// What was refused in a delivery that was taken over is owed to the worker that takes over next, before the repeat
-// and after it.
+// RRsets that were refused in a delivery that was taken over are owed to the worker that takes over next, before the
+// repeat and after it.
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")

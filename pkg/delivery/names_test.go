@@ -381,7 +381,7 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	})
 }
 
-// What could not be delivered for want of a provider is Ready again when there is one, though nothing changed
+// A zone that could not be delivered for want of a provider is Ready again when there is one, though nothing changed
 // meanwhile.
 func TestLoop_providerComesBack(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -577,7 +577,7 @@ func fewNames(s *scene, seed uint64) {
 		state := s.store.state(zone.zone.UID, "main")
 		switch at := zone.header.FQDN; {
 		case state.Ready.Reason == delivery.ReasonConflict && state.Zone != at:
-			// What it has left under other names stays until it is delivered, unless another zone wants them.
+			// Its data under other names stay until it is delivered, unless another zone wants them.
 			if kept := append(state.Former, delivery.Former{Zone: state.Zone}); slices.ContainsFunc(kept, func(f delivery.Former) bool { return wanted[f.Zone] && f.Zone != at }) {
 				s.Errorf("%s keeps a name that another one wants: %+v", zone.zone.UID, state)
 			}

@@ -107,7 +107,7 @@ func TestLoop_manyRefused(t *testing.T) {
 	}
 }
 
-// What is refused costs a change of the zone a bounded number of calls, and all of it has its turn.
+// Refused RRsets cost a change of the zone a bounded number of calls, and each has its turn.
 func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 	inScene(t, func(s *scene) {
 		refuses := s.refuseMany(false)
@@ -198,9 +198,9 @@ func (e exact) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return e.Memory.Deliver(ctx, plan, fence)
 }
 
-// What a provider refuses to remove or to replace is tried again with what the zone had there: else one beside which
-// others write takes that for theirs, and it stays. Other changes are confirmed meanwhile. One RRset, and more than a
-// State lists.
+// An RRset that a provider refuses to remove or to replace is tried again with what the zone had there: else one
+// beside which others write takes that for theirs, and it stays. Other changes are confirmed meanwhile. One RRset,
+// and more than a State lists.
 func TestLoop_refusedToGo(t *testing.T) {
 	for _, count := range []int{1, many} {
 		for _, to := range []string{"", "192.0.2.67"} {

@@ -179,7 +179,7 @@ type StateError struct {
 	Time time.Time
 }
 
-// same reports whether both have the same reason. What a Store keeps of Message is not what the provider said.
+// same reports whether both have the same reason. The Message that a Store keeps is not the provider's.
 func (s *StateError) same(e *Error) bool { return s.Reason == e.Reason && s.Code == e.Code }
 
 // Status of a condition, in the words of Kubernetes.

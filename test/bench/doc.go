@@ -14,7 +14,7 @@
 //	    bytes of the log, allocations and CPU time of the server, for each write.
 //	(3) The server is a process of its own, spoken to over HTTPS in JSON by client-go,
 //	    as any client does; etcd is another.
-//	(4) What is measured is kept as JSON lines and compared with the last kept run.
+//	(4) The measurements are kept as JSON lines and compared with the last kept run.
 //
 // It does not know how the ledger works: the bare transaction it compares with is
 // one that a ledger sent, recorded and sent again under other names.

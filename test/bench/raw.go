@@ -170,7 +170,8 @@ func newRawZone(ctx context.Context, endpoint string, zone *v1alpha1.Zone, examp
 	return z, nil
 }
 
-// send is the transaction under another name. What the ledger deletes of the journal, beside its writes, it leaves.
+// send is the transaction under another name. It leaves the steps of the journal that the ledger deletes beside its
+// writes.
 func (z *rawZone) send(ctx context.Context, t *template, name string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -98,7 +98,7 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if c.kubeconfig, err = c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, kuberig.ServerName); err != nil {
 		return err
 	}
-	// What the installation grants, to the server and to tenants, is all that there is.
+	// There are no rights but those that the installation grants, to the server and to tenants.
 	const deploy = "../../artifacts/deploy/base/"
 	if out, err := exec.CommandContext(ctx, c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
 		return fmt.Errorf("rights: %w\n%s", err, out)

@@ -205,7 +205,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	}
 }
 
-// What a tenant is told when it runs into another tenant's objects, what the server counts and what the cluster's
+// The answers to a tenant that runs into another tenant's objects, what the server counts and what the cluster's
 // events say names none of theirs (S1.7, attack 48).
 func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	c := need(t)

@@ -192,7 +192,7 @@ func TestController_pausedWritesNothingWhenItWakes_F22(t *testing.T) {
 		t.Error("the first one crashed")
 	}
 
-	// What the process that works says of itself.
+	// The words of the working process about itself.
 	health := regexp.MustCompile(`health on (\S+),`).FindStringSubmatch(second.said())
 	if health == nil {
 		t.Fatal("it does not say where its health is")

@@ -381,7 +381,7 @@ func TestReplicas_unknownOutcomesCanBeLookedUp(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// What was sent is decided before anything that is sent now: reads here are of what is stored.
+	// Requests that were sent are decided before any that is sent now: reads here are of stored objects.
 	doubts, came := 0, 0
 	for i, doubt := range unknown {
 		if !doubt {

@@ -140,7 +140,7 @@ func TestVersions_informersBehindTheAggregator(t *testing.T) {
 	if after.Lists == now.Lists && after.Whole == now.Whole && after.Events-now.Events != rounds*objects*len(all) { // a list passes over some
 		t.Error("what the informers were told is not each event once")
 	}
-	// What stands in the middle of a revision is changed and deleted like everything else.
+	// An object in the middle of a revision is changed and deleted like every other.
 	third := must(client.Resource(records).Namespace(namespace).Get(ctx, "r3", metav1.GetOptions{}))(t)
 	stale := third.DeepCopy()
 	third.SetLabels(map[string]string{"a": "b"})

@@ -244,7 +244,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitAnswer(ctx, t, "both webhooks ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool { return err == nil })
-	// What they would have changed and refused is as it was sent.
+	// An object that they would have changed or refused is as it was sent.
 	for name, address := range map[string]string{"plain": "192.0.2.1", "foreign": "203.0.113.1"} {
 		if err := createAt(ctx, ours, name, address); err != nil {
 			t.Error(err)

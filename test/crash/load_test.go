@@ -52,7 +52,7 @@ type load struct {
 	mu      sync.Mutex
 	clients []typed.KubizoneV1alpha1Interface // straight to each server
 	// may is what each object may be now, "-" for absent: one value where the last write was answered, several where
-	// it was not. What is in doubt is not written again, so that no late write is taken for lost.
+	// it was not. An object in doubt is not written again, so that no late write is taken for lost.
 	may     map[string][]string
 	serials map[string]string // zone uid and serial, to the only write that got it
 	wrong   []string
@@ -383,7 +383,7 @@ func (l *load) is(key, value string) {
 	l.may[key] = []string{value}
 }
 
-// meddle makes cascades: rules are withdrawn and given back, and a zone changes its name. What becomes of it is for
+// meddle makes cascades: rules are withdrawn and given back, and a zone changes its name. Its outcome is for
 // fsck to judge.
 func (l *load) meddle(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {

@@ -221,7 +221,7 @@ func TestF10_diskFull(t *testing.T) {
 
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
-	// What is allocated already may be written still: history is made until nothing more fits.
+	// Allocated pages may still be written: history is made until nothing more fits.
 	churn := client(t, e.members[0])
 	value := string(make([]byte, 1<<20))
 	for n := 0; ; n++ {

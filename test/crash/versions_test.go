@@ -69,7 +69,7 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 			t.Errorf("%s 99: the store was at revision %d and is at %d", field, written.Header.Revision, now.Header.Revision)
 		}
 	}
-	// What this version does not know beside, and could, it keeps.
+	// Further fields, which this version does not know, it keeps.
 	known := map[string]any{}
 	if err := json.Unmarshal(found.Kvs[0].Value, &known); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// What is missing at the provider of a zone with a refused record is put there again when an annotation of the Zone
+// A record missing at the provider of a zone with a refused record is put there again when an annotation of the Zone
 // asks for it, and the Delivery says that this was done; so after a restart, of which the request is kept, and what
 // cannot be mended is said.
 func TestDrift_isMendedOnRequest(t *testing.T) {

@@ -62,7 +62,7 @@ func TestIdle_nothingIsDone(t *testing.T) {
 	if notified.Load() == 0 {
 		t.Error("nobody was notified of new zones: the count below would prove nothing")
 	}
-	// What follows from the last change is through when nothing came for a while.
+	// The consequences of the last change are over when nothing came for a while.
 	for last := int64(-1); last != notified.Load(); time.Sleep(3 * time.Second) {
 		last = notified.Load()
 	}

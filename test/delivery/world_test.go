@@ -87,7 +87,7 @@ func runProgram(t *testing.T, path string, args ...string) *program {
 	t.Helper()
 	p := &program{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	// What is killed must not leave its server behind.
+	// A test process that is killed must not leave its server behind.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

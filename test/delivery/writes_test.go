@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// What the controller writes for a change: at most two beside the changed Records (S6.7, design: Delivery).
+// The controller's writes for a change: at most two beside the changed Records (S6.7, design: Delivery).
 func TestWrites_perChange(t *testing.T) {
 	w, h := start(t), newHook(t)
 	w.class("hook", h, nil)

@@ -11,7 +11,7 @@
 //	M2. One apply works, before the server runs, and so does every further one: neither takes caBundle away.
 //	M3. The server runs with the flags of the manifests and the rights of the manifests, and nothing beside them.
 //	M4. The documented uninstall leaves nothing, and no namespace hangs after it.
-//	M5. What docs/operations.md has run in a pod names the image's binary and the manifests' directory.
+//	M5. The commands that docs/operations.md runs in a pod name the image's binary and the manifests' directory.
 //	M6. The manifests are rendered from the chart: each form with each component is equal to the chart with its
 //	    values.
 //	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. The data stay.

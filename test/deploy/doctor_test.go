@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// What the doctor asks for is what the manifests grant: neither knows a rule that the other does not.
+// The doctor asks for the rules that the manifests grant: neither knows a rule that the other does not.
 func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	set := map[string]int{}
 	add := func(namespace string, rule rbacv1.PolicyRule, side int) {
@@ -46,7 +46,7 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 			}
 		}
 	}
-	// What system:auth-delegator and extension-apiserver-authentication-reader grant, in every cluster.
+	// The rules of system:auth-delegator and extension-apiserver-authentication-reader, in every cluster.
 	read := []string{"get", "list", "watch"}
 	add("", rbacv1.PolicyRule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}}, granted)
 	add("", rbacv1.PolicyRule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}}, granted)

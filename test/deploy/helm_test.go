@@ -77,8 +77,8 @@ spec:
 	return text.String()
 }
 
-// release is the chart as helm has it on a control plane. What it installs has the two changes of newInstallation,
-// made by a post-renderer.
+// release is the chart as helm has it on a control plane. The installed objects have the two changes of
+// newInstallation, made by a post-renderer.
 type release struct {
 	*installation
 	plugins, values string
@@ -246,7 +246,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustHelm("uninstall", "kubizone")
 	stop()
 	r.absent(objects)
-	// What helm did not make stays for the next release.
+	// An object that helm did not make stays for the next release.
 	r.must("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
 
 	r.mustHelm("install", "kubizone", chart)

@@ -83,7 +83,7 @@ func (i *installation) until(want string, arguments ...string) {
 	i.t.Fatalf("kubectl %s says %q, want %q\n%s", strings.Join(arguments, " "), out, want, stderr)
 }
 
-// newInstallation starts a control plane. What is applied to it is the form with two changes, for want of a network
+// newInstallation starts a control plane. The form is applied to it with two changes, for want of a network
 // of pods: the Service is an alias of this machine, and the port is the server's own.
 func newInstallation(t *testing.T, form string) *installation {
 	t.Helper()

@@ -37,8 +37,8 @@ func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int)
 	return records
 }
 
-// What operators watch has stable names, tells of no tenant, and says what happened: in `kubizone up`, which is API
-// server and primary, and in `kubizone primary`.
+// Metrics that operators watch have stable names, tells of no tenant, and says what happened: in `kubizone up`, which
+// is API server and primary, and in `kubizone primary`.
 func TestMetrics_ofRealProcesses(t *testing.T) {
 	r := runUp(t, t.TempDir(), "--transfer-to", deaf(t))
 	r.zone("org", "example.org.")

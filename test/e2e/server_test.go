@@ -153,7 +153,7 @@ func freePort(ts *testscript.TestScript) string {
 }
 
 // up [FLAG...] starts `kubizone up` on $WORK/data and returns when it is ready; a second up after down
-// keeps the ports. What it prints until then is the command's stdout. `! up` wants it to end with an error
+// keeps the ports. Its output until then is the command's stdout. `! up` wants it to end with an error
 // instead, which becomes stderr.
 func up(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
@@ -189,7 +189,7 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("DNS_PORT", dnsPort)
 }
 
-// down [-kill] ends the server, by Ctrl-C or by SIGKILL. What it printed in all is the command's stdout.
+// down [-kill] ends the server, by Ctrl-C or by SIGKILL. Its whole output is the command's stdout.
 func down(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	if neg || s.server == nil {

@@ -23,7 +23,8 @@ import (
 
 // webhook NAME SECRET LOG serves the webhook protocol as docs/webhook.md says it, by nothing of ours: the plain one,
 // without extensions. It puts its port into the variable, takes what is signed with the octets of the file SECRET, and
-// writes each request that it took to the file LOG as a line of method, path and body. What it was given it has.
+// writes each request that it took to the file LOG as a line of method, path and body. It has the records that it was
+// given.
 func webhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: webhook NAME SECRET LOG")

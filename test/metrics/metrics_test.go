@@ -59,8 +59,8 @@ func (r *recorder) MustRegister(all ...metrics.Registerable) {
 func (r *recorder) CustomMustRegister(all ...metrics.StableCollector) {
 	r.KubeRegistry.CustomMustRegister(all...)
 	for _, one := range all {
-		// What is read when it is asked for has no type before; its name says it, and Check compares with what is
-		// served.
+		// A metric that is read when it is asked for has no type before; its name says it, and Check compares with
+		// what is served.
 		r.note(one, func(name string) string {
 			if strings.HasSuffix(name, "_total") {
 				return "counter"

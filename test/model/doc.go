@@ -4,7 +4,7 @@
 // Package model holds what several clients do at once, by two servers on one etcd, against
 // models that do one thing after another.
 //
-// What it promises:
+// It promises:
 //
 //  1. Every revision of a run is checked, not only the last: the store against itself by
 //     fsck, the objects against a small model that knows zones, records and rules and

@@ -87,7 +87,7 @@ func (w *world) shrunk(t *testing.T, ops []operation, first ran) ([]operation, s
 	return smallest, out.String()
 }
 
-// What fails only when two of a hundred are there, one before the other, is cut down to these two; and when time is up,
+// A failure that needs two of a hundred, one before the other, is cut down to these two; and when time is up,
 // what there is by then is returned.
 func TestSmaller_leavesWhatItTakes(t *testing.T) {
 	all := make([]int, 100)

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// What is said to be supported is what the tests run.
+// The versions that pages call tested are those that the tests run.
 func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	const kubernetes = `k8s\.io/kubernetes v(\S+)`
 	both := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes) + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes)

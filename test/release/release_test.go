@@ -127,7 +127,7 @@ func judgeChecksums(t *testing.T, dist string) {
 	}
 	var want []string
 	for _, entry := range entries {
-		// What is published beside the files: the image, from its layout, and the notes and sums themselves.
+		// Published beside the files: the image, from its layout, and the notes and sums themselves.
 		if name := entry.Name(); !entry.IsDir() && !slices.Contains([]string{"SHA256SUMS", "image.txt", "notes.md"}, name) {
 			want = append(want, fmt.Sprintf("%x  %s", sha256.Sum256(readFile(t, dist, name)), name))
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What an authority signs is good for what it says and for nothing else.
+// A certificate of an authority is good for its own names and uses alone.
 func TestAuthority_signsServersAndClients(t *testing.T) {
 	ours, err := NewAuthority("ours")
 	if err != nil {

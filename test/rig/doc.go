@@ -17,5 +17,6 @@
 // It does not know what is tested with it: it imports no package whose behaviour a test
 // judges with its help, so subject and judge share no code.
 //
-// Read process.go first, then bind.go. What needs Kubernetes' clients or etcd is in package kuberig: rig links neither.
+// Read process.go first, then bind.go. Package kuberig has all that needs Kubernetes' clients or etcd: rig links
+// neither.
 package rig

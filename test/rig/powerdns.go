@@ -105,7 +105,7 @@ loglevel=6
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// What pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
+	// The rows that pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
 	var script strings.Builder
 	// A difference is read and written in one transaction, which fails where another has written meanwhile: one thread
 	// retrieves zones, and readers lock no other out.

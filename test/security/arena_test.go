@@ -149,7 +149,7 @@ func (a *arena) start(ctx context.Context) (err error) {
 	if a.kubeconfig, err = a.kube.ServiceAccount(ctx, kuberig.InstallNamespace, kuberig.ServerName); err != nil {
 		return err
 	}
-	// What the installation grants, to the server and to tenants, is all that there is.
+	// There are no rights but those that the installation grants, to the server and to tenants.
 	const deploy = "../../artifacts/deploy/base/"
 	if out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", a.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
 		return fmt.Errorf("rights: %w\n%s", err, out)
@@ -202,7 +202,7 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: contested(),
 	}}
 	if namespace == mallory {
-		// What many tenants have (attack 74).
+		// A right that many tenants have (attack 74).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"*"}})
 	}
 	if err := a.kube.Grant(ctx, namespace, user, rights...); err != nil {

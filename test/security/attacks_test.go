@@ -156,7 +156,7 @@ func told(test, story string) bool {
 
 var everywhere = flag.Bool("everywhere", false, "run the tests of other packages that carry attacks out, too")
 
-// What other packages carry out is run where it is, as their own runs do, so that the table is no mere list of names.
+// Attacks of other packages are run there, as their own runs do, so that the table is no mere list of names.
 func TestAttacks_elsewhere(t *testing.T) {
 	if !*everywhere {
 		t.Skip("without -everywhere it is for the packages' own runs")

@@ -66,7 +66,7 @@ func largeObjects(t *testing.T, a *arena) {
 	if n := is.Size(); n > 96<<10 {
 		t.Errorf("the Zone takes %d octets", n)
 	}
-	// What it has grown to may stay, and go.
+	// An object that has grown so far may stay, and go.
 	if err := patch(types.MergePatchType, `{"spec":{"ttl":77}}`, metav1.PatchOptions{FieldManager: "manager-0"}); err != nil {
 		t.Errorf("a change of the same size: %v", err)
 	}
@@ -252,7 +252,7 @@ func TestNoise_octets(t *testing.T) {
 				}
 			})
 		}
-		// What may be written at once is gone before it is measured.
+		// The burst is used up before it is measured.
 		for budget != "stored=unlimited,written=unlimited" && refused.Load() == 0 && ctx.Err() == nil {
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -217,8 +217,8 @@ func bigObjects(t *testing.T, a *arena) {
 	if err := them.puts(ctx, "patched", "patched.team.shared.example.", "A", "192.0.2.57"); err != nil {
 		t.Fatal(err)
 	}
-	// What no client can take out of a zone again would stay in it (S2.5): a cascade writes it once more, with the
-	// zone.
+	// A record that no client can take out of a zone again would stay in it (S2.5): a cascade writes it once more,
+	// with the zone.
 	filled := record(mallory, "filled", "filled.team.shared.example.", "A", "192.0.2.57")
 	filled.Labels = map[string]string{}
 	for i := range 10_000 {

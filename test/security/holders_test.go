@@ -97,7 +97,7 @@ func sharedName(t *testing.T, a *arena) {
 	a.tries(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
 }
 
-// 66: S4.7. What is taken for the names below, too, also where the writer came first to the name above.
+// 66: S4.7. Records that are taken for the names below, too, also where the writer came first to the name above.
 func aboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.held(ctx, t, "above.example.")

@@ -78,7 +78,7 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 	}
 }
 
-// 76: S1.7, S2.3, S3.1. What there is and what there is not is one answer to a zoneRef, dry or not, made anew or
+// 76: S1.7, S2.3, S3.1. A zone that is there and one that is not have one answer to a zoneRef, dry or not, made anew or
 // changed.
 func privateZones(t *testing.T, a *arena) {
 	ctx, them := within(t, waitTimeout), a.tenants[mallory]
@@ -297,7 +297,7 @@ func foreignScripts(t *testing.T, a *arena) {
 	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
 		spelling{"victim\u200d.example.", noName}, spelling{"xn--.example.", noName}, spelling{"xn--victim-.example.", noName}, spelling{"xn--a\u0301.example.", noName},
 		spelling{"\u0301victim.example.", noName}, spelling{"victim\u202eelpmaxe.", noName})
-	// What looks like the victim's name and is another is another: granted as itself, written in ASCII.
+	// A name that looks like the victim's is another name: granted as itself, written in ASCII.
 	for i, label := range []string{"vi\u0441tim", "e\u0301", "\u00e9"} {
 		name := fmt.Sprintf("label-%d", i)
 		domain := label + fmt.Sprint(i) + ".team.shared.example."
@@ -562,7 +562,7 @@ func recreatedZone(t *testing.T, a *arena) {
 	})
 }
 
-// 22: S8.4. What the garbage collector does about such a reference is a story of test/cluster, which has one.
+// 22: S8.4. The garbage collector's work on such a reference is a story of test/cluster, which has one.
 func ownerReferences(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]

@@ -278,7 +278,7 @@ func TestNoise_flowControlTakesTurns(t *testing.T) {
 	}
 }
 
-// What was attacked is what it should be.
+// The attacked zone has the content that it should have.
 func TestStore_isCleanAfterAllOfIt(t *testing.T) {
 	a := need(t)
 	ctx := within(t, waitTimeout)

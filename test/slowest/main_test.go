@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What failed is shown with its output, also a test that a crash ended; what passed is one line; the slowest come last,
-// without those from the cache.
+// A failed test is shown with its output, also one that a crash ended; a passed package is one line; the slowest come
+// last, without those from the cache.
 func TestReport_saysWhatGoTestSays(t *testing.T) {
 	const events = `{"ImportPath":"x/broken","Action":"build-output","Output":"broken.go:1: no\n"}
 {"Action":"start","Package":"x/good"}

@@ -20,7 +20,7 @@
 // GetListWithErrorAggregation, WatchWithUnsafeDelete), since our server turns
 // that feature off: deleting unseen would leave a record's data in its zone; and
 // WatchDispatchBookmarkEvents, which waits minutes for the cache's timers.
-// What upstream runs on the raw store alone runs on it alone here.
+// Tests that upstream runs on the raw store alone run on it alone here.
 //
 // Read first: pods_test.go (the decorator), then suite_test.go (the list).
 package storage

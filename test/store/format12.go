@@ -29,7 +29,7 @@ const Prefix12 = "/registry/kubizone"
 // (example.net); three records of team in each of the first two, one of which is deleted, and three of tenant in the
 // third, which no rule lets in any more, as outbox work says; team/waits, which no zone has; and ten of team, batch-0
 // to batch-9, of which a redo log has six that are not written. sealed: it is encrypted by the provider secretbox
-// with the key "one", SHA-256 of its name. What was written in one transaction is again.
+// with the key "one", SHA-256 of its name. Objects of one transaction are written in one again.
 func (s *Store) LoadFormat12(sealed bool) {
 	s.T.Helper()
 	file := format12

@@ -230,7 +230,7 @@ func examineWithdraw(e *exam) {
 	www, old := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.TXT, `"x"`)
 	first := e.content(zone, 3, www, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	// What a plan that was never confirmed may have left is in Changes.
+	// Leftovers of a plan that was never confirmed are in Changes.
 	p := makePlan(&first, removeSets(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
 	markOwed(&p)

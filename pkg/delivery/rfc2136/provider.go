@@ -118,7 +118,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// Withdraw removes, of the RRsets of the zone, the records that are the zone's. What stands half written goes whole.
+// Withdraw removes, of the RRsets of the zone, the records that are the zone's. An RRset that is half written goes
+// whole.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()

@@ -75,7 +75,7 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 			s.has(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 				"free.example.org. 60 A 192.0.2.4", "changed.example.org. 60 A 192.0.2.5", "grown.example.org. 60 A 192.0.2.6")
 		}
-		// What we put is changed by others, and then by us.
+		// Other clients change our records, and then we do.
 		s.foreign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. 60 A 203.0.113.6")
 		second := zone(t, "equal 60 A 192.0.2.2", "free 60 A 192.0.2.40", "changed 60 A 192.0.2.50")
 		if got := failedKeys(deliver(t, p, second.since(first, 2, 3))); !slices.Equal(got, []string{"changed.example.org. A Conflict"}) {
@@ -125,7 +125,7 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		}
 		want := []string{"www.example.org. 60 A 192.0.2.3", "alias.example.org. 90 CNAME www.example.org.", "new.example.org. 60 A 192.0.2.4"}
 		s.has(t, want...)
-		// What a drift check finds is repaired, and what another client wrote there as the class says.
+		// Differences that a drift check finds are repaired, and data of another client as the class says.
 		s.foreign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
 		drift, err := p.Verify(t.Context(), second.plan(3))
 		if err != nil || len(drift.Missing) != 1 || len(drift.Differing) != 1 {
@@ -368,7 +368,7 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 			t.Errorf("owed: %q", failedKeys(report))
 		}
 	}
-	// What stands there, and may not be removed any more, is owed.
+	// Records that stand there, and may not be removed any more, are owed.
 	report = deliver(t, p, second.since(zone(t, append(slices.Clone(lines[1:]), "there 60 A 192.0.2.5")...), 2, 3))
 	if got := failedKeys(report); !slices.Equal(got, []string{"there.example.org. A ValidationFailed"}) {
 		t.Errorf("what stands there is not owed: %q", got)

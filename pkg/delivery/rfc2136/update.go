@@ -315,7 +315,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	}
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
-		// What was refused before was never there, and need not go.
+		// An RRset that was refused before was never there, and need not go.
 		stands, err := w.standsAtServer(ctx, batch[0].Change)
 		if err != nil || !stands {
 			return err

@@ -63,7 +63,7 @@ func New(config Config) (*Provider, error) {
 	base, err := url.Parse(config.Server)
 	switch {
 	case err != nil:
-		// What url.Parse says repeats the text, which may hold a password.
+		// The error of url.Parse repeats the text, which may hold a password.
 		fault("server: is no URL")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
 		fault("server: must begin with http:// or https:// and name a host")

@@ -126,7 +126,7 @@ func asError(t *testing.T, err error) *delivery.Error {
 	return failure
 }
 
-// What goes over the wire is signed as it is, with a nonce of its own.
+// A request is signed as it goes over the wire, with a nonce of its own.
 func TestProvider_signsWhatItSends(t *testing.T) {
 	server := serve(t, says(200, done))
 	provider := connect(t, server.URL+"/a%20b/", nil)

@@ -214,8 +214,9 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting writes what waits. What was refused is written once more where others were written since: the server
-// may refuse an MX until the address of its host is there, and may refuse to remove an address before what names it.
+// finishWriting writes what waits. RRsets that were refused are written once more where others were written since:
+// the server may refuse an MX until the address of its host is there, and may refuse to remove an address before what
+// names it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -348,7 +349,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.refused = append(w.refused, i)
 	}
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
-		// What is new would be refused too; what is removed or replaced needs no quota.
+		// A new RRset would be refused too; removals and replacements need no quota.
 		w.full = failure
 	}
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {

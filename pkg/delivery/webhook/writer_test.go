@@ -271,7 +271,7 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 			}
 		}
 	}
-	// What is not at the apex is a delegation, and no business of the provider's.
+	// NS that are not at the apex are a delegation, and not the provider's.
 	plan := planOf(set("sub", rdata.NS, "ns.example.net."))
 	if report, err := connect(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan, open); err != nil || len(report.Failed) != 1 {
 		t.Errorf("a delegation: %+v, %v", report, err)

@@ -14,7 +14,7 @@
 //	    that is set up like the others.
 //	(3) A request is sent once and must succeed; a list and a watch must bring every object that there is. What does
 //	    not ends the run.
-//	(4) What is measured is kept as JSON lines, compared with the last kept run, and printed as Markdown.
+//	(4) The measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
 //
 // It does not know any package of the servers: it builds cmd/kubizone and meets it as a cluster does. What the ledger
 // costs beside the same server without it is test/bench's.

@@ -106,7 +106,7 @@ func (s *stage) newBackend(ctx context.Context, name string, c kuberig.ServerCon
 		b.etcd.Close()
 		return nil, err
 	}
-	// What starts again starts where it was.
+	// A process that starts again has its former address.
 	b.config.Addr = b.server.Addr
 	return b, nil
 }
@@ -220,7 +220,7 @@ func (s *stage) grant(ctx context.Context) (err error) {
 		if err := s.kube.Namespace(ctx, namespace); err != nil {
 			return err
 		}
-		// What is measured is the server, not what one namespace may have of it (S9).
+		// The server is measured, and not the budget of one namespace (S9).
 		unlimited := []byte(`{"metadata":{"annotations":{"kubi.zone/budget":"stored=unlimited,written=unlimited"}}}`)
 		if _, err := clients.CoreV1().Namespaces().Patch(ctx, namespace, types.MergePatchType, unlimited, metav1.PatchOptions{}); err != nil {
 			return err

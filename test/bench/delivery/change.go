@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// What changes go through. The zones of the first two are kubizone's, those of the others a Knot's, changed by signed
+// The ways of changes. The zones of the first two are kubizone's, those of the others a Knot's, changed by signed
 // dynamic update; the last goes to a webhook.
 const (
 	toKnot      = "kubizone → Knot"
@@ -83,7 +83,7 @@ func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) 
 	}{
 		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
 		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
-		// What is measured is the way, not the limit of 50 requests a second that a class has by itself.
+		// The way is measured, and not the limit of 50 requests a second that a class has by itself.
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {

@@ -7,14 +7,14 @@
 //
 // It promises:
 //
-//	(1) What is compared alternates within every round of one run on one machine, and a ratio is of two figures of
+//	(1) The compared ways alternate within every round of one run on one machine, and a ratio is of two figures of
 //	    one round: kubizone's secondaries beside those of a Knot that takes dynamic updates, transfers beside the
 //	    same octets from memory, a class alone beside the same class with another that times out.
 //	(2) A change counts from the moment at which it was due to the first answer that has it. One that is never
 //	    answered ends the run, and so does a transfer that is not whole.
 //	(3) Every server is the one that is shipped, kubizone's as cmd/kubizone builds it; but the primary of the
 //	    biggest zone is pkg/primary in a process of its own, because filling it through an API would take an hour.
-//	(4) What is measured is kept as JSON lines, compared with the last kept run, and printed as Markdown.
+//	(4) The measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
 //
 // It does not know how deliveries work; it counts requests by what the server says of itself.
 //

@@ -55,7 +55,7 @@ func (s *stage) writes(ctx context.Context, into *figures.Results) error {
 			if err := u.settle(ctx); err != nil {
 				return err
 			}
-			// What is still to be written comes within moments; a request is counted once it was answered.
+			// The remaining writes come within moments; a request is counted once it was answered.
 			after, err := u.calm(ctx)
 			if err != nil {
 				return err

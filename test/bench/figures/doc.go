@@ -7,7 +7,7 @@
 // It promises:
 //
 //  1. A median is of the rounds' values: the median of ratios, not the ratio of medians.
-//  2. What a run wrote another reads: a header, then a line of JSON for each series.
+//  2. A run reads the file of another: a header, then a line of JSON for each series.
 //  3. Two runs differ in a figure only where the values of their rounds do not overlap.
 //
 // It does not know what is measured, nor how.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What differs beyond the spread of the rounds is told, what does not is not.
+// A difference beyond the spread of the rounds is told, and no other.
 func TestCompare_tellsWhatMoved(t *testing.T) {
 	before, after := New(0), New(0)
 	for i := range 3 {
@@ -52,7 +52,7 @@ func TestTarget_isMetOnItsSide(t *testing.T) {
 	}
 }
 
-// What this process computes is counted as its own.
+// CPU time of this process is counted as its own.
 func TestCPU_isOfTheProcess(t *testing.T) {
 	before, err := CPU(os.Getpid())
 	if err != nil {

@@ -22,7 +22,7 @@ type Target struct {
 func (t Target) Met(v float64) bool { return t.Most && v <= t.Bound || !t.Most && v >= t.Bound }
 
 // Targets prints a table of those that were measured, and of the series in reported, which have no target yet: only
-// What and Name of them are used.
+// Their fields What and Name are used.
 func (r *Results) Targets(out io.Writer, targets, reported []Target) {
 	var rows [][]string
 	for _, t := range targets {

@@ -86,7 +86,7 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 		}
 	}
 	for _, way := range reads {
-		// What is on its way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer
+		// Octets on their way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer
 		// that grew.
 		if got := median(at(many(), way.what+" holds")); got > 1 {
 			t.Errorf("halfway through %s the server holds %.2f MB for the reader", way.what, got)

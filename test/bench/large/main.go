@@ -86,7 +86,7 @@ func main() {
 	defer stop()
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
-	// What was measured before something failed, or before it was stopped, took long enough to be shown.
+	// Measurements before a failure, or before a stop, took long enough to be shown.
 	failed := p.run(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.print(os.Stdout)

@@ -170,7 +170,7 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 			}
 		}
 	}
-	// A Secret that goes takes its class along; the other one stays. What is paused is not served, and comes back
+	// A Secret that goes takes its class along; the other one stays. A paused class is not served, and comes back
 	// whole.
 	s.keep(t, "red", rig.TSIGKey{Name: "red.example", Algorithm: "hmac-md5", Secret: red.Secret})
 	gone := func(zone string, key *rig.TSIGKey) {

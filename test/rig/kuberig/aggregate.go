@@ -23,7 +23,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// What the install manifests call things.
+// Names of the install manifests.
 const (
 	InstallNamespace = "kubizone-system"
 	ServerName       = "kubizone-apiserver" // service account and service

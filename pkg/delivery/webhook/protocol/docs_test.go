@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What docs/webhook.md shows is the protocol: each line of JSON is read, without a field that there is none of, and
+// docs/webhook.md shows the protocol: each line of JSON is read, without a field that there is none of, and
 // written again as it stands there.
 func TestDocs_showTheProtocol(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/webhook.md")
