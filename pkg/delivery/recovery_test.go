@@ -107,7 +107,7 @@ func TestLoop_misleadingHealth(t *testing.T) {
 	})
 }
 
-// The rest that the provider asked for is kept, whatever its health is.
+// The Retry-After of a provider is kept, whatever its health is.
 func TestLoop_healthLiftsNoRetryAfter(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.fault(func(_ context.Context, at deliverytest.Point) error {

@@ -307,7 +307,7 @@ func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	all, refused := values(c.T, samples, rnd)
 	for _, rt := range types() {
 		taken := all[rt]
-		// A type of which every made value is refused tries nothing.
+		// A type most of whose values are refused would test little.
 		if len(taken) < 10 || len(taken)*40 < refused[rt] {
 			c.Errorf("%s: %d values are taken and %d refused: give its fields other ends", rt, len(taken), refused[rt])
 		}
