@@ -208,10 +208,20 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 	}
 }
 
+// anchors are the names that code hosts give the headings of a page: lower case, without punctuation, hyphens for
+// spaces.
+func anchors(page string) (names []string) {
+	dropped := regexp.MustCompile(`\]\([^)]*\)|[^\p{L}\p{N}_ -]`)
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		names = append(names, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-"))
+	}
+	return names
+}
+
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
 // page.
 func TestDocuments_pointAtWhatExists(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]+))?\)`)
 	ticked := regexp.MustCompile("`((?:pkg|cmd|test|hack|docs|artifacts|charts|webhook-server)/[^`\\s*<>{}…]*)`")
 	exists := func(p string) bool {
 		_, err := os.Stat(filepath.Join(root, p))
@@ -222,9 +232,21 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 			continue
 		}
 		text := read(t, p)
+		if path.Dir(p) == "docs" && !strings.Contains(read(t, "README.md")+read(t, "CONTRIBUTING.md"), "]("+p) {
+			t.Errorf("no link of README.md or CONTRIBUTING.md leads to %s", p)
+		}
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(m[1], "://") && !strings.HasPrefix(m[1], "mailto:") && !exists(path.Join(path.Dir(p), m[1])) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			to := p
+			if m[1] != "" {
+				to = path.Join(path.Dir(p), m[1])
+			}
+			if !exists(to) {
 				t.Errorf("%s links to %s, which does not exist", p, m[1])
+			} else if m[2] != "" && path.Ext(to) == ".md" && !slices.Contains(anchors(read(t, to)), m[2]) {
+				t.Errorf("%s links to %s#%s, and no heading there has that name", p, m[1], m[2])
 			}
 		}
 		for _, m := range ticked.FindAllStringSubmatch(text, -1) {
