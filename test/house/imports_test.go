@@ -195,7 +195,7 @@ var table = []row{
 		why:   "it asks secondaries; what serves them it declares",
 	},
 	{
-		pkg: "pkg/delivery/bind9", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/bindagent/client", "pkg/bindagent/protocol", "pkg/transfer", "pkg/dns/..."},
+		pkg: "pkg/delivery/bind9", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "pkg/bindagent/client", "pkg/bindagent/protocol", "pkg/transfer", "pkg/dns/..."},
 		avoid: []string{"k8s.io/...", "sigs.k8s.io/...", etcd, miekg},
 		why:   "its members are secondaries, which transfer shows zones to and asks; what makes zones there is an agent",
 	},

@@ -136,6 +136,9 @@ func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 		for _, server := range config.NameServers {
 			file += "@ IN NS " + server + "\n"
 		}
+		for _, record := range config.Records {
+			file += fmt.Sprintf("%s %d IN %s %s\n", record.Name, *record.TTL, record.Type, record.Value)
+		}
 		if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
 			refuse(w, http.StatusInternalServerError, "Internal server error")
 			return

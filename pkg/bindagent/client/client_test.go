@@ -222,6 +222,25 @@ func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 	})
 }
 
+// TestTranslate_leavesKeysToNamed: bindcar has no word for a key. A list of keys alone is named's own matter; one of
+// keys and addresses would shut the keys out, and is refused.
+func TestTranslate_leavesKeysToNamed(t *testing.T) {
+	asked := primaryOf(1)
+	asked.ZoneConfig.AllowTransfer = []string{"key a", "key b"}
+	if got, err := bindcar09.translateZone(zone, asked); err != nil || got.ZoneConfig.AllowTransfer != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := kubizone.translateZone(zone, asked); err != nil || len(got.ZoneConfig.AllowTransfer) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, list := range [][]string{{"key a", "192.0.2.1"}, {"192.0.2.0/24"}, {"any"}} {
+		asked.ZoneConfig.AllowTransfer = list
+		if refused, ok := errors.AsType[*Error](func() error { _, err := bindcar09.translateZone(zone, asked); return err }()); !ok || !refused.Unsupported {
+			t.Errorf("%v was taken", list)
+		}
+	}
+}
+
 // TestPace_tellsWhenToComeBack: a bindcar of one request a second answers ten at once; the next caller is told when to
 // come back instead of waiting beyond its time, and another server is not held up (C1).
 func TestPace_tellsWhenToComeBack(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,9 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 			plain[i], _, _ = strings.Cut(text, " key ")
 		}
 		*list = plain
+	}
+	if len(config.AllowTransfer) > 0 && !slices.ContainsFunc(config.AllowTransfer, func(text string) bool { return !strings.HasPrefix(text, "key ") }) {
+		config.AllowTransfer = nil // the options of named decide which keys may transfer
 	}
 	for _, text := range config.AllowTransfer {
 		if _, err := netip.ParseAddr(text); err != nil {
