@@ -11,11 +11,13 @@
 //  3. In the mode Catalog members follow the catalog zone of the class, and no agent is asked for anything. In the
 //     mode Transfer the agent of a member that lacks the zone makes it a secondary; where all have it no agent is
 //     asked.
+//     In the mode Update every member is a primary of its own: its agent makes a zone that it lacks, and dynamic
+//     updates write what is in it. Its name servers at the apex stay those that it was made with.
 //  4. A member that is slow, or does not answer, delays no other one: it has a row that says so.
 //  5. A zone is removed from every member, those that leave the class included, before it is withdrawn.
 //
 // The package knows nothing of Kubernetes: members come from a function, agents are spoken to by pkg/bindagent/client,
 // and what is shown to them and asked of them by DNS is pkg/delivery/transfer's work.
 //
-// Read provider.go.
+// Read provider.go, then updates.go.
 package bind9

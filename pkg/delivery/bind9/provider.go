@@ -24,7 +24,7 @@ import (
 // Mode is how zones reach the members.
 type Mode string
 
-// The modes.
+// The modes of a Provider. That of an Updater is a type of its own.
 const (
 	// Catalog: members follow the catalog zone of the class (RFC 9432).
 	Catalog Mode = "Catalog"
