@@ -38,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/controller"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
+	fleetcmd "kubi.zone/kubizone/pkg/cmd/fleet"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
 	"kubi.zone/kubizone/pkg/cmd/peercert"
@@ -87,6 +88,7 @@ changes a record, and secondaries are told within a second.`,
 		adoptcluster.NewCommand(),
 		peercert.NewCommand(),
 		controller.NewCommand(),
+		fleetcmd.NewCommand(),
 		doctor.NewCommand(),
 		bindagent.NewCommand(),
 		versionCommand(),

@@ -251,6 +251,10 @@ var table = []row{
 		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
 	},
 	{
+		pkg: "pkg/fleet", may: []string{"api/...", "pkg/fleet/render", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
+		why: "it makes objects of the cluster of objects of ours: how a zone reaches a server is the deliveries'",
+	},
+	{
 		pkg: "pkg/zoneview/feed", may: []string{"pkg/zoneview", "pkg/law/content"}, avoid: []string{etcd, miekg}, calls: clock,
 		why: "how a zone is proven and frozen is the same whatever it is read from",
 	},

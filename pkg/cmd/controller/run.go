@@ -6,16 +6,13 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coreinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -23,8 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -38,9 +33,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
-
-// errLost ends a process that no longer has the Lease: its caches may lack what the next one writes.
-var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
 // errStandalone ends a process that would wait for ever.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
@@ -77,7 +69,9 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		defer w.recorder.Shutdown()
 		w.Say("ready: waiting for Lease %s as %s", w.Lease, w.identity)
-		return w.workWithLease(running, outlasting)
+		return w.WorkWithLease(running, outlasting, process.Lease{
+			Of: w.Lease, Identity: w.identity, Name: class.FieldManager, Duration: w.LeaseDuration, Client: w.cluster.CoordinationV1(),
+		}, w.controller.Run)
 	})
 }
 
@@ -132,60 +126,4 @@ func trimNamespace(object any) (any, error) {
 		namespace.ManagedFields, namespace.Annotations = nil, nil
 	}
 	return object, nil
-}
-
-// workWithLease waits for the Lease and works while it has it. It releases the Lease when the work has ended and not
-// when the work is told to end: until then the next one would begin beside calls of this one that are in flight.
-func (w *worker) workWithLease(running, outlasting context.Context) error {
-	electing, release := context.WithCancel(outlasting)
-	defer release()
-	stopped := make(chan error, 1)
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: w.Lease.Namespace, Name: w.Lease.Name}, Client: w.cluster.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: w.identity},
-		},
-		// A controller that cannot renew stops after half of the Lease, and its last call to a provider ends within the
-		// other half: the next one finds no call of it in flight.
-		LeaseDuration: w.LeaseDuration, RenewDeadline: w.LeaseDuration / 2, RetryPeriod: w.LeaseDuration / 5, ReleaseOnCancel: true, Name: class.FieldManager,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) {
-				w.Say("leading")
-				working, stop := context.WithCancel(leading)
-				defer stop()
-				defer context.AfterFunc(running, stop)()
-				err := w.controller.Run(working)
-				stopped <- err
-				release()
-			},
-			OnStoppedLeading: func() {},
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("lease %s: %w", w.Lease, err)
-	}
-	waiting := context.AfterFunc(running, func() {
-		if !elector.IsLeader() {
-			release()
-		}
-	})
-	defer waiting()
-	led := make(chan struct{})
-	go func() {
-		defer close(led)
-		elector.Run(electing)
-	}()
-	<-led
-	if running.Err() != nil {
-		return context.Cause(running)
-	}
-	select {
-	case err := <-stopped:
-		if err != nil {
-			return err
-		}
-	case <-time.After(w.LeaseDuration):
-		klog.Background().Error(errLost, "something of the work does not end; the process ends with it")
-	}
-	return errLost
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
@@ -37,14 +38,17 @@ type Informers interface {
 	Shutdown()
 }
 
-// Process is one run. Feed is required before Run.
+// Process is one run.
 type Process struct {
 	// Registry has the metrics of this run alone; /metrics shows them.
 	Registry metrics.KubeRegistry
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	Feed       *fromapi.Source
+	// Feed reads zones. Nil: the work needs none.
+	Feed *fromapi.Source
+	// Client asks whether the API answers. Nil: that of Feed.
+	Client rest.Interface
 	// WaitFirst returns when everything but zones is there that the work needs. Nil: it needs zones alone.
 	WaitFirst func(ctx context.Context) error
 	// Unready says why the process is not ready although the work has begun, "" when it is. Nil: it always is.
@@ -101,7 +105,13 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	for _, run := range p.Background {
 		parts.Go(func() { run(outlasting) })
 	}
-	p.Say("health on %s, reading zones", p.health.Addr())
+	what := "zones"
+	if p.Feed == nil {
+		what = "objects"
+	} else if p.Client == nil {
+		p.Client = p.Feed.Client
+	}
+	p.Say("health on %s, reading %s", p.health.Addr(), what)
 	parts.Go(func() { p.reportWaiting(running) })
 	err := p.readZones(running, outlasting, &parts)
 	if err == nil {
@@ -121,7 +131,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	for answers := false; ; {
 		pause := readPause
 		if !answers {
-			err := p.Feed.Client.Get().AbsPath("/apis").MaxRetries(0).Timeout(reachTimeout).Do(ctx).Error()
+			err := p.Client.Get().AbsPath("/apis").MaxRetries(0).Timeout(reachTimeout).Do(ctx).Error()
 			var status apierrors.APIStatus
 			answers = err == nil || errors.As(err, &status)
 			if !answers {
@@ -131,6 +141,8 @@ func (p *Process) reportWaiting(ctx context.Context) {
 					p.Say("waiting for the API: %s; does the kubeconfig name the server, and does it run?", why)
 				}
 			}
+		} else if p.Feed == nil {
+			return
 		} else if err := p.Feed.Check(); err != nil {
 			p.Say("still reading zones: %v", err)
 		}
@@ -151,6 +163,9 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 			return err
 		}
 	}
+	if p.Feed == nil {
+		return nil
+	}
 	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // its error is that outlasting has ended
 	return p.Feed.Wait(running)
 }
@@ -161,7 +176,7 @@ func (p *Process) newHandler() http.Handler {
 		case <-p.begun:
 		default:
 			// The port needs no credentials, so it does not tell names of zones.
-			return "zones are still being read; the log names those that cannot be"
+			return "what the work needs is still being read; the log names zones that cannot be"
 		}
 		if p.Unready == nil {
 			return ""

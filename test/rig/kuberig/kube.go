@@ -41,6 +41,8 @@ type KubeConfig struct {
 	// ControllerManager starts kube-controller-manager at once; StartControllerManager does it later. What serves an
 	// aggregated API before it starts is seen at once by its garbage collector and quota, else within half a minute.
 	ControllerManager bool
+	// Controllers are further ones of kube-controller-manager, by name.
+	Controllers []string
 	// Args are further flags of kube-apiserver.
 	Args []string
 }
@@ -56,6 +58,7 @@ type Kube struct {
 	etcd      *Etcd
 	apiserver *rig.Process
 	manager   *rig.Process
+	further   []string // controllers
 	admin     *rest.Config
 }
 
@@ -73,7 +76,7 @@ func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err erro
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	k := &Kube{dir: dir}
+	k := &Kube{dir: dir, further: c.Controllers}
 	defer func() {
 		if err != nil {
 			k.Close()
@@ -185,7 +188,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 		"--bind-address", at.Addr().String(), "--secure-port", port(at), "--leader-elect=false",
 		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
 		"--service-account-private-key-file", file("accounts.key"), "--use-service-account-credentials=true",
-		"--controllers", controllers, "--concurrent-gc-syncs", "5", "--concurrent-namespace-syncs", "5",
+		"--controllers", strings.Join(append([]string{controllers}, k.further...), ","), "--concurrent-gc-syncs", "5", "--concurrent-namespace-syncs", "5",
 	)
 	if err != nil {
 		return err

@@ -550,12 +550,9 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// noFleet is what this release does not do yet.
-const noFleet = "no controller of this release runs servers for it: a Bind9Instance with spec.external alone is of use (docs/fleet.md)"
-
 // Bind9ClusterWarnings says what is legal in a cluster, or in the clusters of a provider, but most likely not meant.
 func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
-	warnings := []string{noFleet}
+	var warnings []string
 	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
 		warnings = append(warnings, "spec.primary.replicas and spec.secondary.replicas are 0, so it has no servers")
 	}
@@ -565,7 +562,7 @@ func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 // Bind9InstanceWarnings is Bind9ClusterWarnings for an instance.
 func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	if spec.External == nil {
-		return boundWarnings(append([]string{noFleet}, configWarnings(spec.Config)...))
+		return boundWarnings(configWarnings(spec.Config))
 	}
 	if spec.External.AllowPlainHTTP && strings.HasPrefix(strings.ToLower(spec.External.AgentURL), "http:") {
 		return []string{"spec.external.agentURL: the token is sent over http, where every host on the way can read it and control the server"}

@@ -1,0 +1,178 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+)
+
+// Options are the flags as they were written.
+type Options struct {
+	Client                                   *kubeconfig.Options
+	HealthListen, Lease                      string
+	LeaseDuration                            time.Duration
+	ServerNamespaces, ClientNamespaces       []string
+	Without                                  []string
+	BINDRepository, AgentImage, BindcarImage string
+	Primaries                                []string
+	PrimaryService                           string
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{
+		Client: kubeconfig.NewOptions(), HealthListen: ":8080", Lease: "kubizone-system/kubizone-fleet", LeaseDuration: 15 * time.Second,
+		BINDRepository: "docker.io/internetsystemsconsortium/bind9", BindcarImage: "ghcr.io/firestoned/bindcar:v0.9.0",
+	}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlags(flags)
+	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
+	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; it marks the objects that are made, and what has another mark is never changed")
+	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "after which a Lease that is not renewed is another's")
+	flags.StringSliceVar(&o.ServerNamespaces, "server-namespace", nil, "namespace in which servers are run; repeated for more, \"*\" for all. Bind9Clusters in others wait")
+	flags.StringSliceVar(&o.ClientNamespaces, "agent-client-namespace", nil, "namespace from which the agents are reached; repeated for more. Default: that of the Lease")
+	flags.StringSliceVar(&o.Without, "without", nil, "controller that is not run: "+strings.Join(fleet.Controllers, ", ")+"; repeated for more")
+	flags.StringVar(&o.BINDRepository, "bind9-repository", o.BINDRepository, "image of BIND without its tag, which is the version, where an object names none")
+	flags.StringVar(&o.AgentImage, "agent-image", o.AgentImage, "image of kubizone, for kubizone bind-agent, where an object names none")
+	flags.StringVar(&o.BindcarImage, "bindcar-image", o.BindcarImage, "image of bindcar where an object names none")
+	flags.StringSliceVar(&o.Primaries, "primary", nil, "ADDRESS or ADDRESS:PORT of the hidden primary from which servers transfer the zones of catalogs; repeated for more")
+	flags.StringVar(&o.PrimaryService, "primary-service", o.PrimaryService, "NAMESPACE/NAME of the Service of the hidden primary, instead of --primary")
+}
+
+// Config is what the options mean.
+type Config struct {
+	HealthListen   netip.AddrPort
+	Client         *rest.Config
+	Lease          types.NamespacedName
+	LeaseDuration  time.Duration
+	Namespaces     []string
+	Platform       render.Platform
+	Without        []string
+	Primaries      []netip.AddrPort
+	PrimaryService types.NamespacedName
+	// Out takes the lines for people.
+	Out io.Writer
+}
+
+// Complete reads the options and reports all that is wrong with them.
+func (o *Options) Complete(out io.Writer) (*Config, error) {
+	c := &Config{LeaseDuration: o.LeaseDuration, Without: o.Without, Out: out}
+	var wrong []error
+	fault := func(flag, format string, arguments ...any) {
+		wrong = append(wrong, fmt.Errorf(flag+" "+format, arguments...))
+	}
+	var err error
+	c.HealthListen, err = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
+	wrong = append(wrong, err)
+	if c.Lease, err = parseNamespaced(o.Lease); err != nil {
+		fault("--lease", "%q: %w", o.Lease, err)
+	}
+	if o.LeaseDuration < 3*time.Second {
+		fault("--lease-duration", "%s: must be at least 3s, for it is renewed every fifth of it", o.LeaseDuration)
+	}
+	c.Platform = render.Platform{
+		Installation: c.Lease.Namespace + "." + c.Lease.Name, BINDRepository: o.BINDRepository, AgentImage: o.AgentImage, BindcarImage: o.BindcarImage, Clients: o.ClientNamespaces,
+	}
+	if len(validation.IsValidLabelValue(c.Platform.Installation)) > 0 {
+		fault("--lease", "%q: namespace and name together must have at most 62 characters, because they are the value of a label", o.Lease)
+	}
+	if len(c.Platform.Clients) == 0 {
+		c.Platform.Clients = []string{c.Lease.Namespace}
+	}
+	if o.AgentImage == "" {
+		fault("--agent-image", "is required: the image of this program")
+	}
+	if len(o.ServerNamespaces) == 0 {
+		fault("--server-namespace", "is required: name the namespaces in which servers are run, or \"*\" for all")
+	}
+	for _, namespace := range o.ServerNamespaces {
+		if namespace == "*" {
+			c.Namespaces = []string{""}
+			break
+		}
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			fault("--server-namespace", "%q: is no name of a namespace", namespace)
+		}
+		c.Namespaces = append(c.Namespaces, namespace)
+	}
+	for _, name := range o.Without {
+		if !slices.Contains(fleet.Controllers, name) {
+			fault("--without", "%q: must be one of %s", name, strings.Join(fleet.Controllers, ", "))
+		}
+	}
+	for _, text := range o.Primaries {
+		at, err := netip.ParseAddrPort(text)
+		if err != nil {
+			var address netip.Addr
+			address, err = netip.ParseAddr(text)
+			at = netip.AddrPortFrom(address, 53)
+		}
+		if err != nil || at.Port() == 0 || at.Addr().IsUnspecified() {
+			fault("--primary", "%q: write ADDRESS or ADDRESS:PORT", text)
+		}
+		c.Primaries = append(c.Primaries, at)
+	}
+	if o.PrimaryService != "" {
+		if c.PrimaryService, err = parseNamespaced(o.PrimaryService); err != nil {
+			fault("--primary-service", "%q: %w", o.PrimaryService, err)
+		}
+		if len(o.Primaries) > 0 {
+			fault("--primary-service", "and --primary: give one of them")
+		}
+	}
+	c.Client, _, err = o.Client.Client()
+	return c, errors.Join(append(wrong, err)...)
+}
+
+func parseNamespaced(text string) (types.NamespacedName, error) {
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, errors.New("write NAMESPACE/NAME")
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "fleet",
+		Short: "run BIND servers for Bind9Clusters and Bind9Instances",
+		Long: `Run BIND servers in the cluster for the objects of bind9.kubi.zone until SIGTERM (docs/fleet.md): it makes Deployments, Services,
+Secrets and what else a server consists of, keeps them as they shall be, and removes them with the object. It acts as the
+user of the kubeconfig, or as its pod's ServiceAccount. A line that begins with "ready" says that it could work, one that
+begins with "leading" that it does.`,
+		Example: `  kubizone fleet --server-namespace dns-system --agent-image registry.example/kubizone:v0.5.0 --primary-service kubizone-system/kubizone-primary`,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			config, err := options.Complete(command.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return config.Run(command.Context())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}

@@ -1,0 +1,117 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/version"
+)
+
+// errStandalone ends a process that would wait for ever.
+var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; name the kubeconfig of the cluster that the API is in")
+
+// Run works, or waits for the Lease, until ctx ends, and returns nil then. An error ended it before.
+func (c *Config) Run(ctx context.Context) error {
+	shell, err := process.Open(c.HealthListen, c.Out)
+	if err != nil {
+		return err
+	}
+	defer shell.Close()
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	reach := rest.CopyConfig(c.Client)
+	reach.UserAgent = version.UserAgent(fleet.FieldManager)
+	// The server limits requests by priority and fairness.
+	reach.QPS = -1
+	client, err := versioned.NewForConfig(reach)
+	if err != nil {
+		return err
+	}
+	cluster, err := kubernetes.NewForConfig(reach)
+	if err != nil {
+		return err
+	}
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, bind9.AddToScheme} {
+		if err := add(kinds); err != nil {
+			return err
+		}
+	}
+	recorder := events.NewBroadcaster(&events.EventSinkImpl{Interface: cluster.EventsV1()})
+	informers := externalversions.NewSharedInformerFactory(client, 0)
+	servers, err := fleet.New(fleet.Config{
+		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform, Without: c.Without,
+		Primaries: func(ctx context.Context) ([]netip.AddrPort, error) { return c.findPrimaries(ctx, cluster) },
+		Events:    recorder.NewRecorder(kinds, fleet.FieldManager),
+	})
+	if err != nil {
+		return err
+	}
+	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(), servers.WaitForSync
+	return shell.Run(ctx, func(running, outlasting context.Context) error {
+		// A server that does not answer may do so later; one that answers NotFound has no Leases.
+		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(err) {
+			return errStandalone
+		}
+		if err := recorder.StartRecordingToSinkWithContext(outlasting); err != nil {
+			return err
+		}
+		defer recorder.Shutdown()
+		identity := host + "_" + string(uuid.NewUUID())
+		shell.Say("ready: waiting for Lease %s as %s", c.Lease, identity)
+		return shell.WorkWithLease(running, outlasting, process.Lease{
+			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: c.LeaseDuration, Client: cluster.CoordinationV1(),
+		}, servers.Run)
+	})
+}
+
+// findPrimaries are the addresses of the hidden primary: those that were given, or the stable ones of its Service.
+func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
+	if c.PrimaryService.Name == "" {
+		return c.Primaries, nil
+	}
+	service, err := cluster.CoreV1().Services(c.PrimaryService.Namespace).Get(ctx, c.PrimaryService.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("--primary-service %s: %w", c.PrimaryService, err)
+	}
+	var all []netip.AddrPort
+	for _, port := range service.Spec.Ports {
+		if port.Protocol != corev1.ProtocolTCP {
+			continue
+		}
+		for _, ip := range service.Spec.ClusterIPs {
+			if address, err := netip.ParseAddr(ip); err == nil {
+				all = append(all, netip.AddrPortFrom(address, uint16(port.Port)))
+			}
+		}
+		break
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("--primary-service %s: has no ClusterIP with a TCP port", c.PrimaryService)
+	}
+	return all, nil
+}

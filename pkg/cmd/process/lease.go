@@ -1,0 +1,85 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+)
+
+// errLost ends a process that no longer has the Lease: its caches may lack what the next one writes.
+var errLost = errors.New("the Lease is another's, or could not be renewed in time")
+
+// Lease says which of several processes works.
+type Lease struct {
+	Of             types.NamespacedName
+	Identity, Name string
+	Duration       time.Duration
+	Client         coordinationclient.LeasesGetter
+}
+
+// WorkWithLease waits for the Lease and works while it has it. It releases the Lease when the work has ended and not
+// when the work is told to end: until then the next one would begin beside calls of this one that are in flight.
+func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
+	electing, release := context.WithCancel(outlasting)
+	defer release()
+	stopped := make(chan error, 1)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Of.Namespace, Name: lease.Of.Name}, Client: lease.Client,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
+		},
+		// A process that cannot renew stops after half of the Lease, and its last call ends within the other half: the
+		// next one finds no call of it in flight.
+		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true, Name: lease.Name,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) {
+				p.Say("leading")
+				working, stop := context.WithCancel(leading)
+				defer stop()
+				defer context.AfterFunc(running, stop)()
+				err := work(working)
+				stopped <- err
+				release()
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("lease %s: %w", lease.Of, err)
+	}
+	waiting := context.AfterFunc(running, func() {
+		if !elector.IsLeader() {
+			release()
+		}
+	})
+	defer waiting()
+	led := make(chan struct{})
+	go func() {
+		defer close(led)
+		elector.Run(electing)
+	}()
+	<-led
+	if running.Err() != nil {
+		return context.Cause(running)
+	}
+	select {
+	case err := <-stopped:
+		if err != nil {
+			return err
+		}
+	case <-time.After(lease.Duration):
+		klog.Background().Error(errLost, "something of the work does not end; the process ends with it")
+	}
+	return errLost
+}

@@ -1,0 +1,23 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fleet runs BIND servers in a cluster: it makes a Bind9Cluster in each namespace of a ClusterBind9Provider,
+// the Bind9Instances of each Bind9Cluster, and the objects of Kubernetes that each Bind9Instance consists of.
+//
+// It promises:
+//
+//	F1. Objects are applied whole, by server-side apply, and again after any change by another client. What is as it
+//	    shall be costs no request.
+//	F2. An object that is not of this installation is never changed or removed, unless it carries the annotation
+//	    kubi.zone/take-over; the status says Degraded, reason Foreign.
+//	F3. A key is made once: a Secret that cannot be read is no Secret that is missing. A new key is taken beside the
+//	    former one until every pod has it.
+//	F4. What cannot be rendered is not applied: servers keep the configuration that they have.
+//	F5. An instance that is deleted leaves nothing. What one left that is gone for another reason is removed with the
+//	    brakes of S8.3: two live 404s ten minutes apart, a share of the servers an hour, nothing of another
+//	    installation.
+//
+// It does not know which zones there are: servers get them by catalogs, or by their agent.
+//
+// Read fleet.go, then instance.go.
+package fleet

@@ -1,0 +1,284 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	bind9listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
+	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/fleet/render"
+)
+
+const (
+	// FieldManager owns the fields that are applied.
+	FieldManager = render.Manager
+	// Finalizer keeps an object of ours until what was made for it is gone.
+	Finalizer = bind9.GroupName + "/fleet"
+	// TakeOver is the annotation by which an object of another manager becomes ours.
+	TakeOver = "kubi.zone/take-over"
+
+	workers = 4
+	// leaveAfter is how long a finalizer waits for what cannot be removed; the sweep removes it later.
+	leaveAfter = 10 * time.Minute
+	// askAgain is the time between two looks at something that tells nothing by itself.
+	askAgain = 5 * time.Second
+)
+
+// Controllers that can be switched off.
+var Controllers = []string{"provider", "cluster", "instance", "sweep"}
+
+// Config is what a Fleet is made of. Every field but Without, Ask, Random and Clock is required.
+type Config struct {
+	Client    versioned.Interface
+	Informers externalversions.SharedInformerFactory
+	Cluster   kubernetes.Interface
+	// Namespaces are those in which objects are made; one that is "" means all.
+	Namespaces []string
+	Platform   render.Platform
+	// Primaries are the addresses from which servers transfer catalogs; none: no server follows a catalog.
+	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
+	Events    events.EventRecorder
+	// Without are controllers that are not run.
+	Without []string
+	// Ask returns the hash of the configuration that BIND has in a pod; nil: its agent is asked.
+	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
+	// Random is for tests; nil: the system's.
+	Random io.Reader
+	// Clock is for tests; nil: the real one.
+	Clock clock.Clock
+}
+
+// Fleet runs servers. Run is called once.
+type Fleet struct {
+	Config
+	children   *children
+	providers  bind9listers.ClusterBind9ProviderLister
+	clusters   bind9listers.Bind9ClusterLister
+	instances  bind9listers.Bind9InstanceLister
+	classes    listers.DNSClassLister
+	namespaces corelisters.NamespaceLister
+	common     informers.SharedInformerFactory
+	loops      map[string]*loop
+	sweeper    sweeper
+}
+
+// loop works on the objects of one kind, each by one worker at a time.
+type loop struct {
+	queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	// reconcile returns when the object is to be looked at again though nothing has changed; 0: never.
+	reconcile func(ctx context.Context, at cache.ObjectName) (time.Duration, error)
+}
+
+// New makes a Fleet. The caller starts Informers; those of the cluster are started by Run.
+func New(config Config) (*Fleet, error) {
+	if config.Client == nil || config.Informers == nil || config.Cluster == nil || len(config.Namespaces) == 0 || config.Platform.Installation == "" || config.Primaries == nil || config.Events == nil {
+		return nil, errors.New("fleet: clients, informers, namespaces, platform, primaries and events are required")
+	}
+	for _, name := range config.Without {
+		if !slices.Contains(Controllers, name) {
+			return nil, fmt.Errorf("fleet: there is no controller %q: %s", name, strings.Join(Controllers, ", "))
+		}
+	}
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	if config.Random == nil {
+		config.Random = rand.Reader
+	}
+	if config.Ask == nil {
+		config.Ask = askAgent
+	}
+	ours := config.Informers.Bind9().V1alpha1()
+	f := &Fleet{
+		Config: config, children: newChildren(config.Cluster, config.Namespaces, config.Platform.Installation),
+		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(), instances: ours.Bind9Instances().Lister(),
+		classes: config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(config.Cluster, 0, informers.WithTransform(trimObject)),
+		sweeper: sweeper{gone: map[orphan]time.Time{}},
+	}
+	f.namespaces = f.common.Core().V1().Namespaces().Lister()
+	f.loops = map[string]*loop{
+		"provider": newLoop(f.reconcileProvider), "cluster": newLoop(f.reconcileCluster), "instance": newLoop(f.reconcileInstance),
+	}
+	return f, f.followChanges()
+}
+
+func newLoop(reconcile func(context.Context, cache.ObjectName) (time.Duration, error)) *loop {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, 2*time.Minute)
+	return &loop{workqueue.NewTypedRateLimitingQueue(limiter), reconcile}
+}
+
+// followChanges has each change lead to the objects that it concerns.
+func (f *Fleet) followChanges() error {
+	ours := f.Informers.Bind9().V1alpha1()
+	var wrong []error
+	on := func(informer cache.SharedIndexInformer, tell func(object metav1.Object)) {
+		handle := func(object any) {
+			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = gone.Obj
+			}
+			if object, ok := object.(metav1.Object); ok {
+				tell(object)
+			}
+		}
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: handle, UpdateFunc: func(_, object any) { handle(object) }, DeleteFunc: handle})
+		wrong = append(wrong, err)
+	}
+	on(ours.ClusterBind9Providers().Informer(), func(o metav1.Object) { f.look("provider", "", o.GetName()) })
+	on(ours.Bind9Clusters().Informer(), func(o metav1.Object) {
+		f.look("cluster", o.GetNamespace(), o.GetName())
+		f.lookAtInstances(o.GetNamespace(), o.GetName())
+		// The provider of a cluster has the cluster's name.
+		f.look("provider", "", o.GetName())
+	})
+	on(ours.Bind9Instances().Informer(), func(o metav1.Object) {
+		f.look("instance", o.GetNamespace(), o.GetName())
+		if instance, ok := o.(*bind9.Bind9Instance); ok && instance.Spec.ClusterRef != nil {
+			f.look("cluster", o.GetNamespace(), instance.Spec.ClusterRef.Name)
+		}
+	})
+	on(f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(), func(metav1.Object) {
+		all, _ := f.instances.List(labels.Everything())
+		for _, instance := range all {
+			f.look("instance", instance.Namespace, instance.Name)
+		}
+	})
+	on(f.common.Core().V1().Namespaces().Informer(), func(metav1.Object) {
+		all, _ := f.providers.List(labels.Everything())
+		for _, provider := range all {
+			f.look("provider", "", provider.Name)
+		}
+	})
+	for _, informer := range f.children.listInformers() {
+		on(informer, func(o metav1.Object) {
+			switch kind, name, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
+			case render.KindInstance:
+				f.look("instance", o.GetNamespace(), name)
+			case render.KindCluster:
+				f.look("cluster", o.GetNamespace(), name)
+				f.lookAtInstances(o.GetNamespace(), name)
+			}
+		})
+	}
+	return errors.Join(wrong...)
+}
+
+func (f *Fleet) look(kind, namespace, name string) {
+	f.loops[kind].queue.Add(cache.ObjectName{Namespace: namespace, Name: name})
+}
+
+func (f *Fleet) lookAtInstances(namespace, cluster string) {
+	for _, instance := range f.instancesOf(namespace, cluster) {
+		f.look("instance", namespace, instance.Name)
+	}
+}
+
+// instancesOf are the instances that name a cluster.
+func (f *Fleet) instancesOf(namespace, cluster string) []*bind9.Bind9Instance {
+	all, _ := f.instances.Bind9Instances(namespace).List(labels.Everything())
+	return slices.DeleteFunc(all, func(i *bind9.Bind9Instance) bool {
+		return i.Spec.ClusterRef == nil || i.Spec.ClusterRef.Name != cluster
+	})
+}
+
+// StartWithContext starts the informers of the cluster, which end with ctx.
+func (f *Fleet) StartWithContext(ctx context.Context) {
+	f.common.StartWithContext(ctx)
+	for _, factory := range f.children.factories {
+		factory.StartWithContext(ctx)
+	}
+}
+
+// Shutdown returns when these informers have ended.
+func (f *Fleet) Shutdown() {
+	f.common.Shutdown()
+	for _, factory := range f.children.factories {
+		factory.Shutdown()
+	}
+}
+
+// Run works until ctx ends. Config.Informers, and those of the cluster, were started before.
+func (f *Fleet) Run(ctx context.Context) error {
+	if err := f.WaitForSync(ctx); err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	for name, loop := range f.loops {
+		if slices.Contains(f.Without, name) {
+			continue
+		}
+		for range workers {
+			running.Go(func() { loop.workQueue(ctx, name) })
+		}
+		defer loop.queue.ShutDown()
+	}
+	if !slices.Contains(f.Without, "sweep") {
+		running.Go(func() { f.sweepUntil(ctx) })
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// WaitForSync returns when the informers have all objects.
+func (f *Fleet) WaitForSync(ctx context.Context) error {
+	ours := f.Informers.Bind9().V1alpha1()
+	synced := []cache.InformerSynced{
+		ours.ClusterBind9Providers().Informer().HasSynced, ours.Bind9Clusters().Informer().HasSynced, ours.Bind9Instances().Informer().HasSynced,
+		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer().HasSynced, f.common.Core().V1().Namespaces().Informer().HasSynced,
+	}
+	for _, informer := range f.children.listInformers() {
+		synced = append(synced, informer.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (l *loop) workQueue(ctx context.Context, name string) {
+	for {
+		at, ended := l.queue.Get()
+		if ended {
+			return
+		}
+		again, err := l.reconcile(ctx, at)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			klog.FromContext(ctx).Error(err, "fleet: trying again", "kind", name, "object", at)
+			l.queue.AddRateLimited(at)
+		default:
+			l.queue.Forget(at)
+			if again > 0 {
+				l.queue.AddAfter(at, again)
+			}
+		}
+		l.queue.Done(at)
+	}
+}

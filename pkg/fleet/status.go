@@ -1,0 +1,152 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+// Reasons of conditions and Events.
+const (
+	ReasonReady           = "AllReady"
+	ReasonNotReady        = "NotReady"
+	ReasonPartlyReady     = "PartiallyReady"
+	ReasonNone            = "NoChildren"
+	ReasonStopped         = "Stopped"
+	ReasonExternal        = "External"
+	ReasonRollingOut      = "RollingOut"
+	ReasonRotating        = "RotatingKey"
+	ReasonStable          = "Stable"
+	ReasonDeleting        = "Deleting"
+	ReasonForeign         = "Foreign"
+	ReasonApplyFailed     = "ApplyFailed"
+	ReasonUnavailable     = "Unavailable"
+	ReasonAsExpected      = "AsExpected"
+	ReasonClusterNotFound = "ClusterNotFound"
+	ReasonKeyNotReady     = "KeyNotReady"
+	ReasonNotCovered      = "NamespaceNotCovered"
+	ReasonInvalid         = "Invalid"
+	ReasonValid           = "Valid"
+	ReasonLeft            = "LeftObjects"
+	ReasonSwept           = "Swept"
+)
+
+const maxMessage = 1024
+
+// standing are the conditions of an object in the making. The last word about a type counts.
+type standing struct {
+	generation int64
+	conditions []metav1.Condition
+	before     []metav1.Condition
+}
+
+func newStanding(generation int64, before []metav1.Condition) *standing {
+	s := &standing{generation: generation, before: before, conditions: slices.Clone(before)}
+	s.set(bind9.ConditionDegraded, false, ReasonAsExpected, "")
+	s.set(bind9.ConditionProgressing, false, ReasonStable, "")
+	return s
+}
+
+func (s *standing) set(condition string, is bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	s.setStatus(condition, status, reason, message)
+}
+
+func (s *standing) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+	}
+	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: s.generation}
+	// The time is that of the last change that is written: several words about a type in one look are one change.
+	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
+		next.LastTransitionTime = had.LastTransitionTime
+	} else {
+		next.LastTransitionTime = metav1.Now()
+	}
+	s.conditions = slices.DeleteFunc(s.conditions, func(c metav1.Condition) bool { return c.Type == condition })
+	s.conditions = append(s.conditions, next)
+	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
+}
+
+// wasTrue reports whether a condition was True when the look began.
+func (s *standing) wasTrue(condition string) bool {
+	return meta.IsStatusConditionTrue(s.before, condition)
+}
+
+// recordEvents emits an Event for each condition that has become another one.
+func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
+	for _, after := range s.conditions {
+		before := meta.FindStatusCondition(s.before, after.Type)
+		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
+			continue
+		}
+		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && after.Type != bind9.ConditionConfigValid {
+			continue // an object that is new is not degraded, and there is nothing to say
+		}
+		kind := corev1.EventTypeNormal
+		if after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue || after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse {
+			kind = corev1.EventTypeWarning
+		}
+		text := after.Type + "=" + string(after.Status)
+		if after.Message != "" {
+			text += ": " + after.Message
+		}
+		f.Events.Eventf(object, nil, kind, after.Reason, "Reconcile", "%s", text)
+	}
+}
+
+func (f *Fleet) writeInstance(ctx context.Context, instance *bind9.Bind9Instance, status bind9.Bind9InstanceStatus, s *standing) error {
+	status.Conditions, status.ObservedGeneration = s.conditions, instance.Generation
+	if equality.Semantic.DeepEqual(instance.Status, status) {
+		return nil
+	}
+	next := instance.DeepCopy()
+	next.Status = status
+	if _, err := f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+		return err
+	}
+	f.recordEvents(next, s)
+	return nil
+}
+
+func (f *Fleet) writeCluster(ctx context.Context, cluster *bind9.Bind9Cluster, status bind9.Bind9ClusterStatus, s *standing) error {
+	status.Conditions, status.ObservedGeneration = s.conditions, cluster.Generation
+	if equality.Semantic.DeepEqual(cluster.Status, status) {
+		return nil
+	}
+	next := cluster.DeepCopy()
+	next.Status = status
+	if _, err := f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+		return err
+	}
+	f.recordEvents(next, s)
+	return nil
+}
+
+func (f *Fleet) writeProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, status bind9.ClusterBind9ProviderStatus, s *standing) error {
+	status.Conditions, status.ObservedGeneration = s.conditions, provider.Generation
+	if equality.Semantic.DeepEqual(provider.Status, status) {
+		return nil
+	}
+	next := provider.DeepCopy()
+	next.Status = status
+	if _, err := f.Client.Bind9V1alpha1().ClusterBind9Providers().UpdateStatus(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager}); err != nil {
+		return err
+	}
+	f.recordEvents(next, s)
+	return nil
+}

@@ -1,0 +1,316 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
+
+// home is where everything of this test binary lies; TestMain removes it.
+var home string
+
+func TestMain(m *testing.M) {
+	var err error
+	if home, err = os.MkdirTemp("", "kubizone-fleet-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := func() int {
+		defer os.RemoveAll(home)
+		defer func() {
+			for _, end := range ends {
+				end()
+			}
+		}()
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// ends is what TestMain ends, the last started first.
+var ends []func()
+
+// cluster is a control plane with our API behind it.
+type cluster struct {
+	kube   *kuberig.Kube
+	core   *kubernetes.Clientset
+	ours   *versioned.Clientset
+	server *kuberig.Server
+}
+
+var shared = sync.OnceValues(func() (*cluster, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	program, err := rig.Kubizone(ctx, home, "")
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{}
+	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller"}}); err != nil {
+		return nil, err
+	}
+	ends = append([]func(){func() { c.kube.Close() }}, ends...)
+	kubeconfig, err := c.kube.Delegate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.server, err = kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: program, Kube: c.kube, Kubeconfig: kubeconfig}); err != nil {
+		return nil, err
+	}
+	ends = append([]func(){func() { c.server.Close() }}, ends...)
+	if err := c.kube.Aggregate(ctx, c.server.Addr, c.kube.ClusterCA.PEM); err != nil {
+		return nil, err
+	}
+	if err := c.aggregateSecond(ctx); err != nil {
+		return nil, err
+	}
+	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
+		return nil, err
+	}
+	if c.core, err = c.kube.Clients(); err != nil {
+		return nil, err
+	}
+	admin := c.kube.Admin()
+	admin.QPS = -1
+	if c.ours, err = versioned.NewForConfig(admin); err != nil {
+		return nil, err
+	}
+	for {
+		if _, err = c.ours.Bind9V1alpha1().Bind9Instances("").List(ctx, metav1.ListOptions{}); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return c, c.kube.StartControllerManager(ctx)
+})
+
+// aggregateSecond registers bind9.kubi.zone beside kubi.zone.
+func (c *cluster) aggregateSecond(ctx context.Context) error {
+	services, err := dynamic.NewForConfig(c.kube.Admin())
+	if err != nil {
+		return err
+	}
+	_, err = services.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1alpha1." + bind9.GroupName},
+		"spec": map[string]any{
+			"group": bind9.GroupName, "version": "v1alpha1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(15),
+			"service":  map[string]any{"namespace": kuberig.InstallNamespace, "name": kuberig.ServerName, "port": int64(c.server.Addr.Port())},
+			"caBundle": base64.StdEncoding.EncodeToString(c.kube.ClusterCA.PEM),
+		},
+	}}, metav1.CreateOptions{})
+	return err
+}
+
+// need is the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not built.
+func need(t *testing.T) *cluster {
+	t.Helper()
+	c, err := shared()
+	rig.SkipMissing(t, err)
+	return c
+}
+
+// world is a namespace, and a Fleet that works in it.
+type world struct {
+	*cluster
+	t         *testing.T
+	ctx       context.Context
+	namespace string
+	told      *events.FakeRecorder
+	// loaded is the hash of what each pod is said to have; guarded by mu.
+	mu     sync.Mutex
+	loaded map[string]string
+	stop   func()
+}
+
+func platform() render.Platform {
+	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", BindcarImage: "registry.example/bindcar:v0", Clients: []string{"kubizone-system"}}
+}
+
+// newWorld makes a namespace. Pod Security restricted is enforced in it.
+func newWorld(t *testing.T, namespace string) *world {
+	c := need(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, told: events.NewFakeRecorder(1000)}
+	_, err := c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{})
+	w.must(err)
+	w.runKubelet(namespace)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// runFleet starts a Fleet for namespaces, which ends with the test or with stop.
+func (w *world) runFleet(at clock.Clock, namespaces ...string) {
+	w.t.Helper()
+	informers := externalversions.NewSharedInformerFactory(w.ours, 0)
+	f, err := fleet.New(fleet.Config{
+		Client: w.ours, Informers: informers, Cluster: w.core, Namespaces: namespaces, Platform: platform(), Clock: at, Events: w.told,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) {
+			return []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53")}, nil
+		},
+		Ask: func(_ context.Context, pod *corev1.Pod, _ *render.Server) (string, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.loaded[pod.Name], nil
+		},
+	})
+	w.must(err)
+	ctx, cancel := context.WithCancel(w.ctx)
+	informers.StartWithContext(ctx)
+	f.StartWithContext(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := f.Run(ctx); err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+		}
+	}()
+	w.stop = sync.OnceFunc(func() { cancel(); <-ended; informers.Shutdown(); f.Shutdown() })
+	w.t.Cleanup(w.stop)
+}
+
+// runKubelet has each pod of the namespace run and be ready as soon as it is there, and end when it is deleted.
+func (w *world) runKubelet(namespace string) {
+	go func() {
+		for w.ctx.Err() == nil {
+			watch, err := w.core.CoreV1().Pods(namespace).Watch(w.ctx, metav1.ListOptions{})
+			if err != nil {
+				continue
+			}
+			for event := range watch.ResultChan() {
+				if pod, ok := event.Object.(*corev1.Pod); ok {
+					w.runPod(pod)
+				}
+			}
+		}
+	}()
+}
+
+func (w *world) runPod(pod *corev1.Pod) {
+	if pod.DeletionTimestamp != nil {
+		none := int64(0)
+		_ = w.core.CoreV1().Pods(pod.Namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &none})
+		return
+	}
+	if pod.Status.Phase == corev1.PodRunning {
+		return
+	}
+	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	status, _ := json.Marshal(map[string]any{"status": map[string]any{"phase": "Running", "podIP": "192.0.2.1", "podIPs": []map[string]string{{"ip": "192.0.2.1"}}, "conditions": ready}})
+	if _, err := w.core.CoreV1().Pods(pod.Namespace).Patch(w.ctx, pod.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil && !apierrors.IsNotFound(err) && w.ctx.Err() == nil {
+		w.t.Log(err)
+	}
+}
+
+// until waits for a fact.
+func (w *world) until(what string, fact func() error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, waitTimeout)
+	defer cancel()
+	rig.Until(ctx, w.t, what, fact)
+}
+
+func (w *world) instance(name string) *bind9.Bind9Instance {
+	w.t.Helper()
+	instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+	w.must(err)
+	return instance
+}
+
+// is reports what a condition lacks to be as wanted: status and, where it is given, reason.
+func is(conditions []metav1.Condition, of, want string) error {
+	status, reason, _ := strings.Cut(want, "/")
+	for _, c := range conditions {
+		if c.Type == of {
+			if string(c.Status) == status && (reason == "" || c.Reason == reason) {
+				return nil
+			}
+			return fmt.Errorf("%s is %s/%s: %s", of, c.Status, c.Reason, c.Message)
+		}
+	}
+	return fmt.Errorf("there is no condition %s", of)
+}
+
+func (w *world) waitInstance(name, condition, want string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("%s of %s is %s", condition, name, want), func() error {
+		instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return is(instance.Status.Conditions, condition, want)
+	})
+}
+
+// listMade are the objects that were made in a namespace, RESOURCE/NAME.
+func (w *world) listMade(namespace string) []string {
+	w.t.Helper()
+	all, err := dynamic.NewForConfig(w.kube.Admin())
+	w.must(err)
+	var out []string
+	for _, resource := range []schema.GroupVersionResource{
+		render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.Secrets, render.ServiceAccounts, corev1.SchemeGroupVersion.WithResource("pods"),
+	} {
+		list, err := all.Resource(resource).Namespace(namespace).List(w.ctx, metav1.ListOptions{LabelSelector: render.LabelManager + "=" + render.Manager})
+		w.must(err)
+		for _, o := range list.Items {
+			out = append(out, resource.Resource+"/"+o.GetName())
+			if refs := o.GetOwnerReferences(); resource.Resource != "pods" && len(refs) > 0 {
+				w.t.Errorf("%s %s has ownerReferences %v", resource.Resource, o.GetName(), refs)
+			}
+		}
+	}
+	return out
+}
+
+func (w *world) createInstance(name string, spec bind9.Bind9InstanceSpec) *bind9.Bind9Instance {
+	w.t.Helper()
+	instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	w.must(err)
+	return instance
+}
+
+var errStillThere = errors.New("it is still there")

@@ -1,0 +1,182 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/fleet"
+)
+
+// TestInstance_isMadeRepairedAndRemoved: a server that stands alone gets its objects in a namespace where Pod Security
+// restricted is enforced; each object that is removed or changed comes back; the deletion leaves nothing (F1, F5).
+func TestInstance_isMadeRepairedAndRemoved(t *testing.T) {
+	w := newWorld(t, "lone")
+	w.runFleet(nil, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
+	instance := w.instance("ns1")
+	for condition, want := range map[string]string{bind9.ConditionDegraded: "False", bind9.ConditionConfigValid: "True"} {
+		if err := is(instance.Status.Conditions, condition, want); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(instance.Status.Addresses) == 0 || len(instance.Status.Endpoints) != 1 || !instance.Status.Endpoints[0].Ready || instance.Status.RNDCKey == nil || instance.Status.ConfigHash == "" || instance.Status.ObservedGeneration != instance.Generation {
+		t.Errorf("status %+v", instance.Status)
+	}
+	first := w.listMade(w.namespace)
+	want := []string{
+		"configmaps/ns1-config", "deployments/ns1", "networkpolicies/ns1", "secrets/ns1-agent", "secrets/ns1-rndc-key", "secrets/ns1-tsig", "serviceaccounts/ns1", "services/ns1", "services/ns1-agent",
+	}
+	made := slices.DeleteFunc(slices.Clone(first), func(o string) bool { return strings.HasPrefix(o, "pods/") })
+	if slices.Sort(made); !slices.Equal(made, want) {
+		t.Errorf("made: %q", made)
+	}
+
+	secrets, services := w.core.CoreV1().Secrets(w.namespace), w.core.CoreV1().Services(w.namespace)
+	before, err := secrets.Get(w.ctx, "ns1-tsig", metav1.GetOptions{})
+	w.must(err)
+	_, err = services.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"selector":{"bind9.kubi.zone/instance":"elsewhere"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	w.must(err)
+	_, err = w.core.CoreV1().ConfigMaps(w.namespace).Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"data":{"named.conf":"options { recursion yes; };"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	w.must(err)
+	w.must(w.core.AppsV1().Deployments(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.must(w.core.NetworkingV1().NetworkPolicies(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.must(secrets.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
+	w.until("all is repaired", func() error {
+		service, err := services.Get(w.ctx, "ns1", metav1.GetOptions{})
+		if err != nil || service.Spec.Selector[bind9.LabelInstance] != "ns1" {
+			return fmt.Errorf("service: %v %v", service.Spec.Selector, err)
+		}
+		config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, "ns1-config", metav1.GetOptions{})
+		if err != nil || strings.Contains(config.Data["named.conf"], "recursion yes") {
+			return fmt.Errorf("named.conf: %v", err)
+		}
+		if _, err := w.core.NetworkingV1().NetworkPolicies(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if _, err := secrets.Get(w.ctx, "ns1-agent", metav1.GetOptions{}); err != nil {
+			return err
+		}
+		_, err = w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
+		return err
+	})
+	after, err := secrets.Get(w.ctx, "ns1-tsig", metav1.GetOptions{})
+	w.must(err)
+	if string(after.Data["secret"]) != string(before.Data["secret"]) || len(before.Data["secret"]) == 0 {
+		t.Error("the key was made anew")
+	}
+
+	// What is as it shall be costs no request: the objects are not written while nothing changes.
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
+	versions := func() string {
+		var out []string
+		list, err := secrets.List(w.ctx, metav1.ListOptions{})
+		w.must(err)
+		for _, o := range list.Items {
+			out = append(out, o.Name+"="+o.ResourceVersion)
+		}
+		return strings.Join(out, " ")
+	}
+	had := versions()
+	_, err = w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"metadata":{"annotations":{"x":"y"}}}`), metav1.PatchOptions{})
+	w.must(err)
+	if now := versions(); now != had {
+		t.Errorf("written without a change: %s, then %s", had, now)
+	}
+
+	w.must(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.until("it is gone", func() error {
+		_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errStillThere
+	})
+	if left := w.listMade(w.namespace); len(left) > 0 {
+		t.Errorf("it left %q", left)
+	}
+}
+
+// TestInstance_leavesObjectsOfOthers: an object of another manager in the way is neither changed nor removed, and is
+// taken over by its annotation alone (F2).
+func TestInstance_leavesObjectsOfOthers(t *testing.T) {
+	w := newWorld(t, "foreign")
+	configs := w.core.CoreV1().ConfigMaps(w.namespace)
+	theirs, err := configs.Create(w.ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "ns1-config", Labels: map[string]string{"app.kubernetes.io/managed-by": "bindy"}}, Data: map[string]string{"named.conf": "theirs"},
+	}, metav1.CreateOptions{FieldManager: "bindy"})
+	w.must(err)
+	w.runFleet(nil, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
+	now, err := configs.Get(w.ctx, "ns1-config", metav1.GetOptions{})
+	w.must(err)
+	if now.ResourceVersion != theirs.ResourceVersion {
+		t.Errorf("it was changed: %+v", now)
+	}
+	if _, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a pod would mount what is another manager's: %v", err)
+	}
+	_, err = configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/take-over":"true"}}}`), metav1.PatchOptions{})
+	w.must(err)
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	w.waitInstance("ns1", bind9.ConditionDegraded, "False")
+	if now, err = configs.Get(w.ctx, "ns1-config", metav1.GetOptions{}); err != nil || !strings.Contains(now.Data["named.conf"], "options {") || now.Labels["app.kubernetes.io/managed-by"] != "kubizone-fleet" {
+		t.Errorf("after it was taken over: %v %+v", err, now)
+	}
+}
+
+// TestInstance_changesReachServers: options change the configuration, a claim makes a StatefulSet of the Deployment,
+// and what is refused leaves all as it was (F4).
+func TestInstance_changesReachServers(t *testing.T) {
+	w := newWorld(t, "changes")
+	w.runFleet(nil, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	_, err := instances.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"version":"9.18","config":{"queryLog":true}}}`), metav1.PatchOptions{})
+	w.must(err)
+	w.until("options and image are there", func() error {
+		config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, "ns1-config", metav1.GetOptions{})
+		if err != nil || !strings.Contains(config.Data["named.conf"], "querylog yes") {
+			return fmt.Errorf("named.conf is not changed: %v", err)
+		}
+		deployment, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
+		if err != nil || !strings.HasSuffix(deployment.Spec.Template.Spec.Containers[0].Image, ":9.18") {
+			return fmt.Errorf("the image is not changed: %v", err)
+		}
+		return nil
+	})
+	capacity := resource.MustParse("1Gi")
+	instance := w.instance("ns1")
+	instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: &capacity}
+	w.until("storage is written", func() error {
+		instance = w.instance("ns1")
+		instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: &capacity}
+		_, err := instances.Update(w.ctx, instance, metav1.UpdateOptions{})
+		return err
+	})
+	w.until("the StatefulSet stands for the Deployment", func() error {
+		if _, err := w.core.AppsV1().StatefulSets(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if _, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errStillThere
+		}
+		return nil
+	})
+}
