@@ -29,6 +29,15 @@ func TestReadme_installs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := regexp.MustCompile(`(?m)^helm install .*\n`).FindString(string(page))
+	if install == "" {
+		t.Fatal("README.md has no helm install")
+	}
+	commands = slices.Insert(commands, 0, rig.Command{Line: install, Output: "...\n"})
 	r := newRelease(t)
 	dns, err := rig.FreePort()
 	if err != nil {
@@ -40,7 +49,7 @@ func TestReadme_installs(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyStart(t, dir, strings.NewReplacer("address: 192.0.2.1", "address: 127.0.0.1:"+port, "\n  transfer:", "\n  allowLocalAddresses: true\n  transfer:"))
-	// helm as the page has it, with what the rig needs; kubectl as administrator.
+	// helm as the page has it, with the image and the changes of newInstallation; kubectl as administrator.
 	program, err := rig.Tool("helm")
 	rig.SkipMissing(t, err)
 	for name, script := range map[string]string{
@@ -66,7 +75,7 @@ func TestReadme_installs(t *testing.T) {
 			t.Fatalf("$ %s%v\n%s", c.Line, err, got)
 		}
 		switch {
-		case strings.HasPrefix(c.Line, "helm install"):
+		case strings.HasPrefix(c.Line, "helm upgrade"):
 			objects := r.objects()
 			r.startServer(objects)
 			r.available()
