@@ -421,7 +421,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		arrived, down := flag(false), flag(false)
 		s.class.Provider = followers{s.memory, func(plan delivery.Plan) delivery.Report {
 			asked.Add(1)
-			report := delivery.Report{Servers: []delivery.Server{{Name: "192.0.2.53", Serial: plan.Serial, At: time.Now()}, {Name: "192.0.2.54", At: time.Now()}}}
+			report := delivery.Report{Servers: []delivery.Server{{Name: "192.0.2.53", Serial: plan.Serial, At: time.Now()}, {Name: "192.0.2.54", Note: "its serial is 7", At: time.Now()}}}
 			switch {
 			case arrived.Load():
 				report.Servers[1].Serial, report.Confirmed = plan.Serial, plan.Serial
@@ -431,7 +431,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 			return report
 		}}
 		s.start()
-		if state := s.state(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 {
+		if state := s.state(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 || state.Ready.Message != "servers are on their way to the serial; 192.0.2.54: its serial is 7" {
 			t.Errorf("%+v", state)
 		}
 		down.Store(true)

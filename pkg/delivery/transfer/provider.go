@@ -233,6 +233,9 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	}
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	deadline, _ := asking.Deadline()
+	// A question that the end of the time cuts off may fail before the context says so, and is no answer.
+	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	theirs := make([]serial.Serial, len(rows)) // of those with serials of their own
 	p.eachSecondary(func(i int, s Secondary) {
@@ -243,11 +246,11 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				theirs[i] = now.serial
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
-			if asking.Err() == nil || rows[i].At.IsZero() || now.err == nil && s.Signs {
+			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
 				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
 			}
 			switch {
-			case asking.Err() != nil:
+			case ended():
 				return
 			case now.err == nil && !s.ownSerials() && p.mayBeAhead(plan, now.serial):
 				if before.serial != now.serial {

@@ -68,6 +68,8 @@ type signer struct {
 	serial serial.Serial
 	digest digest
 	soa    string
+	// whole says that the zone was transferred as a whole, and not by differences.
+	whole bool
 	// holds are serials of the signer and the serial of the zone that each was found to have, newest last.
 	holds []holding
 	pace  pace
@@ -170,7 +172,7 @@ func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan deliver
 			}
 		})
 		octets += got.Octets
-		if next.serial = got.Serial; got.Whole {
+		if next.serial, next.whole = got.Serial, got.Whole; got.Whole {
 			next.digest = digest{}
 		}
 		next.digest.add(added)
@@ -194,10 +196,9 @@ func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan deliver
 	known.pace.charge(now, now.Sub(began), octets, zonePace, zoneShare)
 	p.pace.charge(now, now.Sub(began), octets, classPace, classShare)
 	if err != nil {
-		known.serial = 0
 		return explainNoTransfer(s, err)
 	}
-	known.serial, known.digest, known.soa = next.serial, next.digest, next.soa
+	known.serial, known.digest, known.soa, known.whole = next.serial, next.digest, next.soa, next.whole
 	return nil
 }
 
@@ -235,8 +236,12 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		known.hold(holding{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
 	}
-	return seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d has not the data of %d, nor of any serial known before: it has not transferred that yet, or it alters the zone; "+
+	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d has not the data of %d, nor of any serial known before: it has not transferred that yet, or it alters the zone; "+
 		"kubizone verify names the RRsets that differ", known.serial, plan.Serial)}
+	if !known.whole {
+		known.serial = 0 // Differences may be wrong: the next look is at the whole zone.
+	}
+	return at
 }
 
 // extendVersions has the digests of the plan's serial and of those that the zone has had since.
