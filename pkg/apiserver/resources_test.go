@@ -21,7 +21,10 @@ import (
 // TestResources_areGranted: each resource that is served stands in a role that can be bound, or here with the reason
 // why it does not; without one, a new resource would be there for cluster-admin alone.
 func TestResources_areGranted(t *testing.T) {
-	none := map[string]string{"dnsclasses": "a class names servers and Secrets of the platform, so cluster-admin makes it"}
+	none := map[string]string{
+		"dnsclasses":            "a class names servers and Secrets of the platform, so cluster-admin makes it",
+		"clusterbind9providers": "a provider makes servers in every namespace that it names, so cluster-admin makes it",
+	}
 	file, err := os.Open("../../artifacts/deploy/base/roles.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -39,18 +42,23 @@ func TestResources_areGranted(t *testing.T) {
 			granted = append(granted, rule.Resources...)
 		}
 	}
-	body, err := whole(t).RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1").SetHeader("Accept", "application/json").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	client := whole(t).RESTClient()
+	var resources []metav1.APIResource
+	for group, least := range map[string]int{"kubi.zone": 8, "bind9.kubi.zone": 8} {
+		body, err := client.Get().AbsPath("/apis/"+group+"/v1alpha1").SetHeader("Accept", "application/json").DoRaw(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var served metav1.APIResourceList
+		if err := json.NewDecoder(bytes.NewReader(body)).Decode(&served); err != nil {
+			t.Fatal(err)
+		}
+		if len(served.APIResources) < least {
+			t.Fatalf("only %d resources are served: %s", len(served.APIResources), body)
+		}
+		resources = append(resources, served.APIResources...)
 	}
-	var served metav1.APIResourceList
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&served); err != nil {
-		t.Fatal(err)
-	}
-	if len(served.APIResources) < 8 {
-		t.Fatalf("only %d resources are served: %s", len(served.APIResources), body)
-	}
-	for _, resource := range served.APIResources {
+	for _, resource := range resources {
 		if _, sub, _ := strings.Cut(resource.Name, "/"); sub == "status" || sub == "finalizers" {
 			continue // a controller's, whose own roles are compared in test/deploy
 		}

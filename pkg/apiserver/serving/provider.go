@@ -46,17 +46,20 @@ const (
 	fieldManager = "kubizone-serving"
 )
 
-// Config says where the certificate is kept. All fields but Clock are required.
+// Config says where the certificate is kept. All fields are required unless marked as optional.
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
 	// Namespace and Secret name the Secret, APIService the registration whose caBundle is kept: "v1alpha1.kubi.zone".
 	Namespace, Secret string
 	APIService        string
+	// Further are APIServices of the same server, which get the caBundle of the first. One that is not there is left
+	// out. Optional.
+	Further []string
 	// Hosts are names and addresses the certificate covers beside SERVICE.NAMESPACE.svc of the APIService, which is
 	// the one kube-apiserver asks for.
 	Hosts []string
-	// Clock is the real one when nil.
+	// Clock is the real one when nil. Optional.
 	Clock clock.Clock
 }
 
@@ -187,8 +190,19 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 
-	registration, trouble := p.getAPIService(ctx)
+	registration, trouble := p.getAPIService(ctx, p.config.APIService)
 	absent := apierrors.IsNotFound(trouble)
+	var further []*apiregistrationv1.APIService
+	var wrong error
+	for _, name := range p.config.Further {
+		one, err := p.getAPIService(ctx, name)
+		switch {
+		case err == nil:
+			further = append(further, one)
+		case !apierrors.IsNotFound(err): // an installation of before has it not, and serves all the same
+			wrong = errors.Join(wrong, err)
+		}
+	}
 	hosts := p.config.Hosts
 	if registration != nil {
 		service := registration.Spec.Service
@@ -196,19 +210,22 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	}
 	material, err := p.ensureSecret(ctx, registration, hosts)
 	if err != nil {
-		return errors.Join(err, trouble)
+		return errors.Join(err, trouble, wrong)
 	}
 	p.last = material
+	// The first comes last: where it has an authority for long enough to be settled, the others have it too.
+	for _, one := range further {
+		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
+	}
 	if registration != nil {
 		trouble = p.publishAuthorities(ctx, registration, material)
 	}
 	p.serveLeaf(ctx, material, absent)
-	return trouble
+	return errors.Join(trouble, wrong)
 }
 
-// getAPIService is the APIService, or nil and why not.
-func (p *Provider) getAPIService(ctx context.Context) (*apiregistrationv1.APIService, error) {
-	name := p.config.APIService
+// getAPIService is an APIService, or nil and why not.
+func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -294,25 +311,35 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 // takes note since when the signing one stands there.
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
-	if bundle := m.bundle(); !bytes.Equal(registration.Spec.CABundle, bundle) {
-		if !containsAuthority(registration.Spec.CABundle, authority) {
-			delete(p.trusted, identify(authority))
-		}
-		patch, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"resourceVersion": registration.ResourceVersion, "uid": registration.UID},
-			"spec":     map[string]any{"caBundle": bundle},
-		})
-		if err != nil {
-			return err
-		}
-		if _, err := p.config.APIServices.APIServices().Patch(ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
-			return fmt.Errorf("caBundle: APIService %s: %w", registration.Name, err)
-		}
-		klog.FromContext(ctx).Info("Serving certificate: caBundle written", "apiService", registration.Name, "authorities", len(m.trust))
+	if !bytes.Equal(registration.Spec.CABundle, m.bundle()) && !containsAuthority(registration.Spec.CABundle, authority) {
+		delete(p.trusted, identify(authority))
+	}
+	if err := p.writeBundle(ctx, registration, m); err != nil {
+		return err
 	}
 	if _, ok := p.trusted[identify(authority)]; !ok {
 		p.trusted[identify(authority)] = p.clock.Now()
 	}
+	return nil
+}
+
+// writeBundle makes caBundle of an APIService the authorities to trust, if it is still what it was.
+func (p *Provider) writeBundle(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
+	bundle := m.bundle()
+	if bytes.Equal(registration.Spec.CABundle, bundle) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": registration.ResourceVersion, "uid": registration.UID},
+		"spec":     map[string]any{"caBundle": bundle},
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := p.config.APIServices.APIServices().Patch(ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+		return fmt.Errorf("caBundle: APIService %s: %w", registration.Name, err)
+	}
+	klog.FromContext(ctx).Info("Serving certificate: caBundle written", "apiService", registration.Name, "authorities", len(m.trust))
 	return nil
 }
 

@@ -89,7 +89,7 @@ func newCluster(t *testing.T) *cluster {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		stored := c.registration().DeepCopy()
+		stored := c.registrationOf(action.(clienttesting.PatchAction).GetName()).DeepCopy()
 		if patch.Metadata.ResourceVersion != stored.ResourceVersion {
 			return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "apiservices"}, apiService, errors.New("stale"))
 		}
@@ -157,12 +157,14 @@ func (c *cluster) once(hook *func()) {
 }
 
 // register applies the manifest of the APIService, as it is without caBundle.
-func (c *cluster) register() {
+func (c *cluster) register() { c.registerGroup("kubi.zone") }
+
+func (c *cluster) registerGroup(group string) {
 	c.t.Helper()
 	if err := c.aggregation.Tracker().Add(&apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: apiService, ResourceVersion: "1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "v1alpha1." + group, ResourceVersion: "1"},
 		Spec: apiregistrationv1.APIServiceSpec{
-			Group: "kubi.zone", Version: "v1alpha1",
+			Group: group, Version: "v1alpha1",
 			Service: &apiregistrationv1.ServiceReference{Namespace: namespace, Name: "kubizone-apiserver"},
 		},
 	}); err != nil {
@@ -170,9 +172,11 @@ func (c *cluster) register() {
 	}
 }
 
-func (c *cluster) registration() *apiregistrationv1.APIService {
+func (c *cluster) registration() *apiregistrationv1.APIService { return c.registrationOf(apiService) }
+
+func (c *cluster) registrationOf(name string) *apiregistrationv1.APIService {
 	c.t.Helper()
-	object, err := c.aggregation.Tracker().Get(apiServices, "", apiService)
+	object, err := c.aggregation.Tracker().Get(apiServices, "", name)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -594,4 +598,35 @@ func TestSecureServing_followsARenewal(t *testing.T) {
 	was := shown()
 	c.step(leafLife * 2 / 3)
 	c.eventually(func() bool { cert := shown(); return !cert.Equal(was) && cert.Equal(served(t, p)) })
+}
+
+// Further APIServices of the server have the caBundle of the first, from the moment they are there; one that is not
+// there, or that cannot be trusted, keeps nothing from the first.
+func TestFurther_haveTheSameAuthorities(t *testing.T) {
+	const name = "v1alpha1.bind9.kubi.zone"
+	c := newCluster(t)
+	c.register()
+	p := c.replica()
+	p.config.Further = []string{name}
+	c.look(p)
+	c.trusts(p)
+	c.registerGroup("bind9.kubi.zone")
+	c.look(p)
+	if first, further := c.registration(), c.registrationOf(name); len(first.Spec.CABundle) == 0 || !bytes.Equal(first.Spec.CABundle, further.Spec.CABundle) {
+		t.Errorf("%q and %q", first.Spec.CABundle, further.Spec.CABundle)
+	}
+	c.look(p)
+	if version := c.registrationOf(name).ResourceVersion; version != "2" {
+		t.Errorf("written again: resourceVersion %s", version)
+	}
+	insecure := c.registrationOf(name).DeepCopy()
+	insecure.Spec.InsecureSkipTLSVerify, insecure.Spec.CABundle = true, nil
+	if err := c.aggregation.Tracker().Update(apiServices, insecure, ""); err != nil {
+		t.Fatal(err)
+	}
+	c.change(func(registration *apiregistrationv1.APIService) { registration.Spec.CABundle = nil })
+	if err := p.checkAll(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("%v", err)
+	}
+	c.trusts(p)
 }

@@ -23,20 +23,20 @@ import (
 type CertificateOptions struct {
 	// Secret is NAMESPACE/NAME.
 	Secret string
-	// APIService is the registration that kube-apiserver reads the authority from.
-	APIService string
+	// APIServices are the registrations that kube-apiserver reads the authority from, that of zones first.
+	APIServices []string
 }
 
 // AddFlags binds the options to flags.
 func (o *CertificateOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Secret, "serving-cert-secret", o.Secret, "NAMESPACE/NAME of a Secret in the cluster where the servers keep a serving certificate that they make and renew, instead of --tls-cert-file. Goes with --apiservice.")
-	flags.StringVar(&o.APIService, "apiservice", o.APIService, "Name of the APIService whose caBundle is kept at the authority of --serving-cert-secret, as v1alpha1.kubi.zone.")
+	flags.StringSliceVar(&o.APIServices, "apiservice", o.APIServices, "Names of the APIServices whose caBundle is kept at the authority of --serving-cert-secret: v1alpha1.kubi.zone, then v1alpha1.bind9.kubi.zone.")
 }
 
 // Validate reports all that is wrong with the options.
 func (o *CertificateOptions) Validate() []error {
 	var wrong []error
-	if (o.Secret == "") != (o.APIService == "") {
+	if (o.Secret == "") != (len(o.APIServices) == 0) {
 		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; kube-apiserver must be told which authority to trust"))
 	}
 	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
@@ -74,7 +74,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	namespace, name, _ := strings.Cut(o.Certificate.Secret, "/")
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
-		Namespace: namespace, Secret: name, APIService: o.Certificate.APIService,
+		Namespace: namespace, Secret: name, APIService: o.Certificate.APIServices[0], Further: o.Certificate.APIServices[1:],
 		// The Service of artifacts/deploy, so that a server that starts before its APIService has the right certificate
 		// when it is registered.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},

@@ -39,6 +39,8 @@ import (
 )
 
 const (
+	// fleetAPIService is the registration of bind9.kubi.zone.
+	fleetAPIService = "v1alpha1.bind9.kubi.zone"
 	// The names of the server in the manifests, used if there is no APIService.
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
@@ -61,14 +63,17 @@ type facts struct {
 
 	registration    *apiregistrationv1.APIService
 	registrationErr error
-	service         *corev1.Service
-	serviceErr      error
-	slices          []discoveryv1.EndpointSlice
-	slicesErr       error
-	pods            []corev1.Pod
-	podsErr         error
-	secret          *corev1.Secret
-	secretErr       error
+	// fleet is the registration of the second group, which the same server serves.
+	fleet      *apiregistrationv1.APIService
+	fleetErr   error
+	service    *corev1.Service
+	serviceErr error
+	slices     []discoveryv1.EndpointSlice
+	slicesErr  error
+	pods       []corev1.Pod
+	podsErr    error
+	secret     *corev1.Secret
+	secretErr  error
 
 	account    string // the server's, as a user name
 	refused    []Rule // with the verbs and resources that are
@@ -173,6 +178,9 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	if f.registrationErr != nil {
 		f.registration = nil
 	}
+	if f.fleet, f.fleetErr = registrations.ApiregistrationV1().APIServices().Get(ctx, fleetAPIService, metav1.GetOptions{}); f.fleetErr != nil {
+		f.fleet = nil
+	}
 	namespace, service, _ := f.serviceRef()
 	if f.service, f.serviceErr = client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{}); f.serviceErr != nil {
 		f.service = nil
@@ -246,22 +254,26 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 		if at == InstallNamespace {
 			at = namespace
 		}
-		name := ""
-		if len(rule.ResourceNames) > 0 {
-			name = rule.ResourceNames[0]
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
 		}
 		for _, resource := range rule.Resources {
 			resource, subresource, _ := strings.Cut(resource, "/")
 			var verbs []string
 			for _, verb := range rule.Verbs {
-				review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-					User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
-					ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Name: name, Verb: verb},
-				}}, metav1.CreateOptions{})
-				if err != nil {
-					return nil, err
+				allowed := true
+				for _, name := range names {
+					review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+						User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+						ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Name: name, Verb: verb},
+					}}, metav1.CreateOptions{})
+					if err != nil {
+						return nil, err
+					}
+					allowed = allowed && review.Status.Allowed
 				}
-				if !review.Status.Allowed {
+				if !allowed {
 					verbs = append(verbs, verb)
 				}
 			}

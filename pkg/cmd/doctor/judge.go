@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"bytes"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func judgeFacts(f *facts, now time.Time) []Finding {
 	}
 	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
 	if f.registration != nil {
-		findings = append(findings, f.judgeAvailable())
+		findings = append(findings, f.judgeAvailable(), f.judgeFleet())
 	}
 	findings = append(findings, f.judgeService(), f.judgeEndpoints(), f.judgePods())
 	if f.registration != nil {
@@ -140,6 +141,36 @@ func (f *facts) judgeAvailable() Finding {
 		return fail(check, fmt.Sprintf("kube-apiserver says %s: %s", condition.Reason, condition.Message), next)
 	}
 	return warn(check, "kube-apiserver has set no condition yet", "wait a few seconds and run this again")
+}
+
+// judgeFleet judges the registration of BIND 9 servers, which is to be as that of zones: one server serves both.
+func (f *facts) judgeFleet() Finding {
+	const check = "apiservice-bind9"
+	if apierrors.IsNotFound(f.fleetErr) {
+		return warn(check, fleetAPIService+" does not exist: kubectl does not know Bind9Clusters and Bind9Instances", install)
+	}
+	if f.fleetErr != nil {
+		return notChecked(check, fleetAPIService, f.fleetErr)
+	}
+	there, here := f.fleet.Spec, f.registration.Spec
+	switch {
+	case there.Service == nil || here.Service != nil && (there.Service.Namespace != here.Service.Namespace || there.Service.Name != here.Service.Name):
+		return fail(check, fleetAPIService+" is not served by the service of "+f.name, "make the services equal: apply the manifest again")
+	case there.InsecureSkipTLSVerify:
+		return fail(check, fleetAPIService+" has insecureSkipTLSVerify: any host at that address can act as the server", "set it to false; the server writes caBundle")
+	case !bytes.Equal(there.CABundle, here.CABundle):
+		return fail(check, fleetAPIService+" has another caBundle than "+f.name, "the server writes both where it runs with --apiservice="+f.name+","+fleetAPIService+": apply the manifest again, and wait half a minute")
+	}
+	for _, condition := range f.fleet.Status.Conditions {
+		if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
+			next := nextByReason[condition.Reason]
+			if next == "" {
+				next = "see the checks below"
+			}
+			return fail(check, fmt.Sprintf("kube-apiserver says %s: %s", condition.Reason, condition.Message), next)
+		}
+	}
+	return ok(check, fleetAPIService+" is registered as "+f.name+" is")
 }
 
 func (f *facts) judgeService() Finding {

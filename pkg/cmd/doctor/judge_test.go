@@ -66,6 +66,10 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 			Spec:   apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}, CABundle: ca.CertPEM},
 			Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
 		},
+		fleet: &apiregistrationv1.APIService{
+			Spec:   apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}, CABundle: ca.CertPEM},
+			Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
+		},
 		service: &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
 		slices:  []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
 		pods: []corev1.Pod{{
@@ -144,11 +148,19 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"EndpointsNotFound":    {unavailable("EndpointsNotFound", "none"), "available", Fail, "EndpointsNotFound", "below"},
 		"a reason of later":    {unavailable("NewReason", "something"), "available", Fail, "something", "below"},
 		"not said yet":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Status.Conditions = nil }, "available", Warn, "no condition yet", "wait"},
-		"no service":           {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service, f.serviceErr = nil, notFound }, "service", Fail, "not there", "kubectl apply"},
-		"another port":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service.Spec.Ports[0].Port = 8443 }, "service", Fail, "no port 443", "equal"},
-		"nothing selected":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
-		"none ready":           {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false }, "endpoints", Fail, "none of 1", "ready below"},
-		"no pods":              {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods = nil }, "pods", Fail, "none in namespace kubizone-system", "describe"},
+		"no fleet":             {func(_ *testing.T, f *facts, _ *pki.Pair) { f.fleet, f.fleetErr = nil, notFound }, "apiservice-bind9", Warn, "does not exist", "kubectl apply"},
+		"fleet unseen":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.fleet, f.fleetErr = nil, forbidden }, "apiservice-bind9", Warn, "could not be read", "permission to read"},
+		"fleet elsewhere":      {func(_ *testing.T, f *facts, _ *pki.Pair) { f.fleet.Spec.Service.Name = "other" }, "apiservice-bind9", Fail, "service of v1alpha1.kubi.zone", "equal"},
+		"fleet not verified":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.fleet.Spec.InsecureSkipTLSVerify = true }, "apiservice-bind9", Fail, "insecureSkipTLSVerify", "false"},
+		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.fleet.Spec.CABundle = nil }, "apiservice-bind9", Fail, "caBundle", "--apiservice=v1alpha1.kubi.zone,v1alpha1.bind9.kubi.zone"},
+		"fleet not available": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.fleet.Status.Conditions[0].Status, f.fleet.Status.Conditions[0].Reason = apiregistrationv1.ConditionFalse, "MissingEndpoints"
+		}, "apiservice-bind9", Fail, "MissingEndpoints", "pods below"},
+		"no service":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service, f.serviceErr = nil, notFound }, "service", Fail, "not there", "kubectl apply"},
+		"another port":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service.Spec.Ports[0].Port = 8443 }, "service", Fail, "no port 443", "equal"},
+		"nothing selected": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
+		"none ready":       {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false }, "endpoints", Fail, "none of 1", "ready below"},
+		"no pods":          {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods = nil }, "pods", Fail, "none in namespace kubizone-system", "describe"},
 		"image": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "apiserver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
 		}, "pods", Fail, "ImagePullBackOff no such image", "describe"},

@@ -33,8 +33,8 @@ func Rules() []Rule {
 	policy := func(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
 	}
-	named := func(rule rbacv1.PolicyRule, name string) rbacv1.PolicyRule {
-		rule.ResourceNames = []string{name}
+	named := func(rule rbacv1.PolicyRule, names ...string) rbacv1.PolicyRule {
+		rule.ResourceNames = names
 		return rule
 	}
 	return []Rule{
@@ -50,7 +50,7 @@ func Rules() []Rule {
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", read, "flowschemas", "prioritylevelconfigurations"), Purpose: "priority and fairness has no configuration"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
 		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which Records an upgrade has released"},
-		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone"), Purpose: "caBundle is not written", Certificate: true},
+		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone", fleetAPIService), Purpose: "caBundle is not written", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"), Purpose: "there is no serving certificate", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-etcd-peer"), Purpose: "etcd members do not know each other", Peers: true},

@@ -30,6 +30,9 @@ const (
 	APIServiceName   = "v1alpha1.kubi.zone"
 )
 
+// groups are those that a server serves.
+var groups = []string{"kubi.zone", "bind9.kubi.zone"}
+
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
 // Namespace makes a namespace that may be there already.
@@ -188,16 +191,20 @@ func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) erro
 	if err := k.Unaggregate(ctx); err != nil {
 		return err
 	}
-	_, err = services.Resource(apiServices).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-		"metadata": map[string]any{"name": APIServiceName},
-		"spec": map[string]any{
-			"group": "kubi.zone", "version": "v1alpha1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(15),
-			"service":  map[string]any{"namespace": InstallNamespace, "name": ServerName, "port": int64(at.Port())},
-			"caBundle": base64.StdEncoding.EncodeToString(ca),
-		},
-	}}, metav1.CreateOptions{})
-	return err
+	for _, group := range groups {
+		if _, err := services.Resource(apiServices).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+			"metadata": map[string]any{"name": "v1alpha1." + group},
+			"spec": map[string]any{
+				"group": group, "version": "v1alpha1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(15),
+				"service":  map[string]any{"namespace": InstallNamespace, "name": ServerName, "port": int64(at.Port())},
+				"caBundle": base64.StdEncoding.EncodeToString(ca),
+			},
+		}}, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (k *Kube) replaceService(ctx context.Context, clients *kubernetes.Clientset, service *corev1.Service) error {
@@ -209,17 +216,18 @@ func (k *Kube) replaceService(ctx context.Context, clients *kubernetes.Clientset
 	return err
 }
 
-// Unaggregate takes the APIService away, if there is one.
+// Unaggregate takes the APIServices away, if there are any.
 func (k *Kube) Unaggregate(ctx context.Context) error {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
 		return err
 	}
-	err = services.Resource(apiServices).Delete(ctx, APIServiceName, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
+	for _, group := range groups {
+		if err := services.Resource(apiServices).Delete(ctx, "v1alpha1."+group, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // WaitAvailable returns when kube-apiserver says that the APIService is available, or with want false that it is not,
