@@ -21,19 +21,19 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Mode is how zones reach the members.
+// Mode is how zones reach the instances.
 type Mode string
 
 // The modes of a Provider. That of an Updater is a type of its own.
 const (
-	// Catalog: members follow the catalog zone of the class (RFC 9432).
+	// Catalog: instances follow the catalog zone of the class (RFC 9432).
 	Catalog Mode = "Catalog"
-	// Transfer: the agent of each member makes each zone a secondary.
+	// Transfer: the agent of each instance makes each zone a secondary.
 	Transfer Mode = "Transfer"
 )
 
-// Member is one server of the fleet.
-type Member struct {
+// Instance is one server of the fleet.
+type Instance struct {
 	// Name is that of its row: "NAMESPACE/NAME".
 	Name string
 	// DNS is where it answers, with the zone's serial. The zero value: it has no address yet.
@@ -49,15 +49,15 @@ type Member struct {
 // Config of a Provider.
 type Config struct {
 	Mode Mode
-	// Members are the servers of the class at the moment of the call, in the order of their rows.
-	Members func() ([]Member, error)
-	// Primaries are those that members fetch from in the mode Transfer: "192.0.2.1:53 key transfer".
+	// Instances are the servers of the class at the moment of the call, in the order of their rows.
+	Instances func() ([]Instance, error)
+	// Primaries are those that instances fetch from in the mode Transfer: "192.0.2.1:53 key transfer".
 	Primaries []string
-	// Shown is what a class shows to members and how they are asked. Its Secondaries are filled from Members.
+	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
 	Shown transfer.Config
 }
 
-// Provider delivers zones to the members of one class.
+// Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
 }
@@ -75,7 +75,7 @@ func New(config Config) (*Provider, error) {
 	case config.Mode == Catalog && config.Shown.Catalog.IsZero():
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone")
 	case config.Mode == Transfer && len(config.Primaries) == 0:
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that members fetch from")
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that instances fetch from")
 	}
 	if _, err := transfer.New(config.Shown); err != nil {
 		return nil, err
@@ -86,48 +86,48 @@ func New(config Config) (*Provider, error) {
 // fleet is what one call works with.
 type fleet struct {
 	*transfer.Provider
-	members, leaving []Member
-	// waiting are members without an address: they cannot be asked by DNS yet.
-	waiting []Member
+	instances, leaving []Instance
+	// waiting are instances without an address: they cannot be asked by DNS yet.
+	waiting []Instance
 }
 
-// readFleet asks for the members (promise 1).
+// readFleet asks for the instances (promise 1).
 func (p *Provider) readFleet() (*fleet, error) {
-	all, err := p.config.Members()
+	all, err := p.config.Instances()
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
 	f := &fleet{}
 	shown := p.config.Shown
 	shown.Secondaries = nil
-	for _, member := range all {
+	for _, instance := range all {
 		switch {
-		case member.Leaving:
-			f.leaving = append(f.leaving, member)
-		case !member.DNS.IsValid():
-			f.waiting = append(f.waiting, member)
+		case instance.Leaving:
+			f.leaving = append(f.leaving, instance)
+		case !instance.DNS.IsValid():
+			f.waiting = append(f.waiting, instance)
 		default:
-			f.members = append(f.members, member)
-			shown.Secondaries = append(shown.Secondaries, transfer.Secondary{Name: member.Name, Addr: member.DNS, Key: member.Key, NoCatalog: p.config.Mode == Transfer})
+			f.instances = append(f.instances, instance)
+			shown.Secondaries = append(shown.Secondaries, transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer})
 		}
 	}
 	f.Provider, err = transfer.New(shown)
 	return f, err
 }
 
-// noMembers is the error of a class that selects none. A zone that nothing serves is not delivered.
-func noMembers() *delivery.Error {
+// noInstances is the error of a class that selects none. A zone that nothing serves is not delivered.
+func noInstances() *delivery.Error {
 	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// Deliver shows the zone, has agents make it where it is missing, and waits a moment for the members to have it.
+// Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet()
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	if len(f.members)+len(f.waiting) == 0 {
-		return delivery.Report{}, noMembers()
+	if len(f.instances)+len(f.waiting) == 0 {
+		return delivery.Report{}, noInstances()
 	}
 	failed := map[string]*delivery.Error{}
 	if p.config.Mode == Transfer {
@@ -137,17 +137,17 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	for i, row := range report.Servers {
-		// What the agent said is why the member does not serve the zone.
+		// What the agent said is why the instance does not serve the zone.
 		if said := failed[row.Name]; said != nil && row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
 			report.Servers[i].Err = said
 		}
 	}
-	for _, member := range f.waiting {
-		report.Servers = append(report.Servers, delivery.Server{Name: member.Name, At: time.Now(), Err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", member.Name)})
+	for _, instance := range f.waiting {
+		report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", instance.Name)})
 	}
-	for _, member := range f.leaving {
-		if said := failed[member.Name]; said != nil {
-			report.Servers = append(report.Servers, delivery.Server{Name: member.Name, At: time.Now(), Err: said})
+	for _, instance := range f.leaving {
+		if said := failed[instance.Name]; said != nil {
+			report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: said})
 		}
 	}
 	if len(f.waiting) > 0 || len(failed) > 0 {
@@ -156,24 +156,24 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// makeMissing has the agents of members that lack the zone make it, and those of members that leave remove it. What
-// failed is by member; the error is that of the fence, or of the context.
+// makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it. What
+// failed is by instance; the error is that of the fence, or of the context.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (map[string]*delivery.Error, error) {
 	drift, err := f.Verify(ctx, plan)
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		return nil, err
 	}
-	var missing []Member
+	var missing []Instance
 	for i, row := range drift.Servers {
 		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
-			missing = append(missing, f.members[i])
+			missing = append(missing, f.instances[i])
 		}
 	}
 	if len(missing)+len(f.leaving) == 0 {
 		return nil, nil
 	}
 	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
-		// A primary shows the zone from here on: a member that fetches it sooner is refused, and comes back late.
+		// A primary shows the zone from here on: an instance that fetches it sooner is refused, and comes back late.
 		if err := fence(ctx); err != nil {
 			return nil, err
 		}
@@ -186,21 +186,21 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		return nil, err
 	}
 	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
-	for member, said := range left {
-		failed[member] = said
+	for instance, said := range left {
+		failed[instance] = said
 	}
 	return failed, err
 }
 
-func (p *Provider) removeFrom(ctx context.Context, members []Member, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error, error) {
-	return p.eachAgent(ctx, members, fence, func(ctx context.Context, agent *client.Client, fence client.Fence) error {
+func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error, error) {
+	return p.eachAgent(ctx, instances, fence, func(ctx context.Context, agent *client.Client, fence client.Fence) error {
 		return agent.Remove(ctx, zone, fence)
 	})
 }
 
 // eachAgent asks the agents at the same time, each within agentTime (promise 4). The fence is asked by one after the
 // other.
-func (p *Provider) eachAgent(ctx context.Context, members []Member, fence delivery.Fence, do func(context.Context, *client.Client, client.Fence) error) (map[string]*delivery.Error, error) {
+func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, *client.Client, client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
 	var mu sync.Mutex
@@ -215,17 +215,17 @@ func (p *Provider) eachAgent(ctx context.Context, members []Member, fence delive
 	}
 	failed := map[string]*delivery.Error{}
 	var all sync.WaitGroup
-	for _, member := range members {
+	for _, instance := range instances {
 		all.Go(func() {
 			err := error(&client.Error{Message: "it has no agent"})
-			if member.Agent != nil {
-				err = do(limited, member.Agent, ask)
+			if instance.Agent != nil {
+				err = do(limited, instance.Agent, ask)
 			}
 			var said *client.Error
 			if errors.As(err, &said) {
 				mu.Lock()
 				defer mu.Unlock()
-				failed[member.Name] = explainAgent(member, said)
+				failed[instance.Name] = explainAgent(instance, said)
 			}
 		})
 	}
@@ -237,8 +237,8 @@ func (p *Provider) eachAgent(ctx context.Context, members []Member, fence delive
 }
 
 // explainAgent is what an answer of an agent means to a delivery.
-func explainAgent(member Member, said *client.Error) *delivery.Error {
-	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", member.Name, said.Message)
+func explainAgent(instance Instance, said *client.Error) *delivery.Error {
+	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, said.Message)
 	e.Err, e.RetryAfter = said.Err, said.RetryAfter
 	if said.Status != 0 {
 		e.Code = strconv.Itoa(said.Status)
@@ -258,25 +258,25 @@ func explainAgent(member Member, said *client.Error) *delivery.Error {
 	return e
 }
 
-// Withdraw removes the zone from all members that an agent made it at, then takes it out of the class (promise 5).
+// Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5).
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet()
 	if err != nil {
 		return delivery.Report{}, err
 	}
 	if p.config.Mode == Transfer && p.config.Shown.Members.Name(plan.UID) == plan.Zone {
-		all := append(f.members, f.leaving...)
-		for _, member := range f.waiting {
-			if member.Agent != nil { // without one it is not there at all
-				all = append(all, member)
+		all := append(f.instances, f.leaving...)
+		for _, instance := range f.waiting {
+			if instance.Agent != nil { // without one it is not there at all
+				all = append(all, instance)
 			}
 		}
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
 		if err != nil {
 			return delivery.Report{}, err
 		}
-		for _, member := range all {
-			if said := failed[member.Name]; said != nil {
+		for _, instance := range all {
+			if said := failed[instance.Name]; said != nil {
 				said.Message = fmt.Sprintf("the zone is not removed everywhere: %s", said.Message)
 				return delivery.Report{}, said
 			}
@@ -285,7 +285,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return f.Provider.Withdraw(ctx, plan, fence)
 }
 
-// Verify asks each member once.
+// Verify asks each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	f, err := p.readFleet()
 	if err != nil {
@@ -294,22 +294,22 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return f.Provider.Verify(ctx, plan)
 }
 
-// Health asks each member by DNS, and in the mode Transfer its agent.
+// Health asks each instance by DNS, and in the mode Transfer its agent.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet()
 	if err != nil {
 		return err
 	}
-	if len(f.members)+len(f.waiting) == 0 {
-		return noMembers()
+	if len(f.instances)+len(f.waiting) == 0 {
+		return noInstances()
 	}
 	if p.config.Mode == Transfer {
-		failed, err := p.eachAgent(ctx, f.members, func(context.Context) error { return nil }, func(ctx context.Context, agent *client.Client, _ client.Fence) error { return agent.Health(ctx) })
+		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil }, func(ctx context.Context, agent *client.Client, _ client.Fence) error { return agent.Health(ctx) })
 		if err != nil {
 			return err
 		}
-		for _, member := range f.members {
-			if said := failed[member.Name]; said != nil {
+		for _, instance := range f.instances {
+			if said := failed[instance.Name]; said != nil {
 				return said
 			}
 		}
@@ -317,10 +317,10 @@ func (p *Provider) Health(ctx context.Context) error {
 	return f.Provider.Health(ctx)
 }
 
-// Abilities implements delivery.Provider. Members fetch zones in both modes.
+// Abilities implements delivery.Provider. Instances fetch zones in both modes.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
 }
 
-// Close does nothing: agents belong to the source of the members.
+// Close does nothing: agents belong to the source of the instances.
 func (p *Provider) Close() error { return nil }

@@ -206,10 +206,10 @@ func pass(context.Context) error { return nil }
 // server is a named of the fleet with its agent.
 type server struct {
 	*rig.BIND
-	control *rndc.Client
-	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or none
-	api     *httptest.Server
-	member  Member
+	control  *rndc.Client
+	bindcar  *bindcartest.Bindcar // nil: Kubizone's agent, or none
+	api      *httptest.Server
+	instance Instance
 }
 
 func freePort(t *testing.T) netip.AddrPort {
@@ -236,7 +236,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	bind, err := rig.StartBIND(t.Context(), config)
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	s := &server{BIND: bind, member: Member{Name: "dns/" + called, DNS: bind.Addr, Key: w.key()}}
+	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.key()}}
 	s.control = &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
 		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: w.keys[0].MAC}}, nil
 	}}
@@ -264,18 +264,18 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	}
 	s.api = httptest.NewServer(handler)
 	t.Cleanup(s.api.Close)
-	s.member.Agent, err = client.New(client.Config{URL: s.api.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+	s.instance.Agent, err = client.New(client.Config{URL: s.api.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// provider is one of the mode with the members that the function returns at each call.
-func (w *world) provider(t *testing.T, mode Mode, members func() []Member) stored {
+// provider is one of the mode with the instances that the function returns at each call.
+func (w *world) provider(t *testing.T, mode Mode, instances func() []Instance) stored {
 	t.Helper()
 	p, err := New(Config{
-		Mode: mode, Primaries: []string{w.addr.String() + " key " + rigKey.Name}, Members: func() ([]Member, error) { return members(), nil },
+		Mode: mode, Primaries: []string{w.addr.String() + " key " + rigKey.Name}, Instances: func() ([]Instance, error) { return instances(), nil },
 		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }},
 	})
 	if err != nil {
@@ -296,7 +296,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			w := begin(t)
-			var members []Member
+			var instances []Instance
 			var first *server
 			listen := []netip.AddrPort{freePort(t), freePort(t)}
 			w.open(t, listen...) // before a server asks for the catalog
@@ -305,11 +305,13 @@ func TestProvider_passesTheExam(t *testing.T) {
 				if first == nil {
 					first = s
 				}
-				members = append(members, s.member)
+				instances = append(instances, s.instance)
 			}
 			used := 0
 			deliverytest.Run(t, deliverytest.Subject{
-				New: func(t *testing.T) delivery.Provider { return w.provider(t, mode, func() []Member { return members }) },
+				New: func(t *testing.T) delivery.Provider {
+					return w.provider(t, mode, func() []Instance { return instances })
+				},
 				Zone: func(*testing.T) name.Name {
 					used++
 					return name.MustParse(strings.Repeat("z", used) + ".example.")
@@ -347,15 +349,15 @@ func deliver(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Rep
 	}
 }
 
-// TestDeliver_followsTheMembers: a member that comes gets the zone, one that leaves loses it and its row, and where all
-// have it no agent is asked (promises 1, 3 and 5).
-func TestDeliver_followsTheMembers(t *testing.T) {
+// TestDeliver_followsTheInstances: an instance that comes gets the zone, one that leaves loses it and its row, and
+// where all have it no agent is asked (promises 1, 3 and 5).
+func TestDeliver_followsTheInstances(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	one, two := w.startServer(t, "one", "0.7.3", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
 	w.open(t, one.Addr, two.Addr)
-	members := []Member{one.member}
-	p := w.provider(t, Transfer, func() []Member { return members })
+	instances := []Instance{one.instance}
+	p := w.provider(t, Transfer, func() []Instance { return instances })
 	plan := planOf("u", "example.org.", 7)
 	w.put(t, plan)
 	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
@@ -367,48 +369,48 @@ func TestDeliver_followsTheMembers(t *testing.T) {
 		t.Errorf("%d requests for a zone that is there: %v", again-asked, one.bindcar.Requests()[asked:])
 	}
 
-	members = append(members, two.member, Member{Name: "dns/new"})
+	instances = append(instances, two.instance, Instance{Name: "dns/new"})
 	report, err := p.Deliver(t.Context(), plan, pass)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err == nil || !two.has(t, "example.org.") {
-		t.Errorf("with a member that has no address yet: %+v, %v", report, err)
+		t.Errorf("with an instance that has no address yet: %+v, %v", report, err)
 	}
-	members[0].Leaving = true
-	members = members[:2]
+	instances[0].Leaving = true
+	instances = instances[:2]
 	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/two" || one.has(t, "example.org.") {
-		t.Errorf("with a member that leaves: %+v; it has the zone: %v", report.Servers, one.has(t, "example.org."))
+		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.has(t, "example.org."))
 	}
 
 	// One that leaves and does not answer keeps its row, and the zone is not withdrawn without it.
 	one.api.Close()
 	report, err = p.Deliver(t.Context(), plan, pass)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
-		t.Errorf("with a member that leaves and does not answer: %+v, %v", report, err)
+		t.Errorf("with an instance that leaves and does not answer: %+v, %v", report, err)
 	}
 	if _, err := p.Withdraw(t.Context(), plan, pass); err == nil || w.Name("u").IsZero() {
 		t.Errorf("withdrawn without dns/one: %v", err)
 	}
-	members = members[1:]
+	instances = instances[1:]
 	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || two.has(t, "example.org.") || !w.Name("u").IsZero() {
 		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.has(t, "example.org."))
 	}
-	members = nil
+	instances = nil
 	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects no instance") {
-		t.Errorf("without a member: %v", err)
+		t.Errorf("without an instance: %v", err)
 	}
 	if err := p.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "selects no instance") {
-		t.Errorf("health without a member: %v", err)
+		t.Errorf("health without an instance: %v", err)
 	}
 }
 
 // TestDeliver_aSlowAgentDelaysNoOther: a bindcar that takes nothing for now has a row that says so, and the other
-// member serves the zone meanwhile (promise 4).
+// instance serves the zone meanwhile (promise 4).
 func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
 	slow.bindcar.Limit = rate.NewLimiter(0, 0)
 	w.open(t, slow.Addr, fast.Addr)
-	p := w.provider(t, Transfer, func() []Member { return []Member{slow.member, fast.member} })
+	p := w.provider(t, Transfer, func() []Instance { return []Instance{slow.instance, fast.instance} })
 	for _, zone := range []string{"a.example.", "b.example."} {
 		plan := planOf(zone, zone, 3)
 		w.put(t, plan)
@@ -445,7 +447,7 @@ func TestDeliver_isFenced(t *testing.T) {
 	w := begin(t)
 	s := w.startServer(t, "one", "kubizone", freePort(t))
 	w.open(t, s.Addr)
-	p := w.provider(t, Transfer, func() []Member { return []Member{s.member} })
+	p := w.provider(t, Transfer, func() []Instance { return []Instance{s.instance} })
 	plan := planOf("u", "example.org.", 1)
 	w.put(t, plan)
 	lost := errors.New("lost")
@@ -484,11 +486,11 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 		}
 	}
 	broken := errors.New("watch has ended")
-	p, err := New(Config{Mode: Catalog, Members: func() ([]Member, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
+	p, err := New(Config{Mode: Catalog, Instances: func() ([]Instance, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Deliver(t.Context(), planOf("u", "example.org.", 1), pass); !errors.Is(err, broken) {
-		t.Errorf("without its members: %v", err)
+		t.Errorf("without its instances: %v", err)
 	}
 }

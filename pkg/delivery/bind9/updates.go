@@ -25,14 +25,14 @@ import (
 
 // UpdateConfig of an Updater.
 type UpdateConfig struct {
-	// Members are the servers of the class at the moment of the call. Each has a key, by which it takes updates.
-	Members func() ([]Member, error)
+	// Instances are the servers of the class at the moment of the call. Each has a key, by which it takes updates.
+	Instances func() ([]Instance, error)
 	// Dial connects over TCP; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones to members that are primaries each (the mode Update): agents make the zones, dynamic updates
-// write what is in them. The serial of a zone at a member is that member's own, as updates make it.
+// Updater delivers zones to instances that are primaries each (the mode Update): agents make the zones, dynamic updates
+// write what is in them. The serial of a zone at an instance is that instance's own, as updates make it.
 type Updater struct {
 	config UpdateConfig
 
@@ -40,7 +40,7 @@ type Updater struct {
 	writers map[writerKey]*rfc2136.Provider
 }
 
-// writerKey is what a member's provider is made from: it is made anew when one of them changes.
+// writerKey is what an instance's provider is made from: it is made anew when one of them changes.
 type writerKey struct {
 	name string
 	at   netip.AddrPort
@@ -54,48 +54,48 @@ func NewUpdater(config UpdateConfig) *Updater {
 	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}}
 }
 
-// readWriters asks for the members, and has the provider of each that stays.
-func (u *Updater) readWriters() (members []Member, writers []*rfc2136.Provider, err error) {
-	all, err := u.config.Members()
+// readWriters asks for the instances, and has the provider of each that stays.
+func (u *Updater) readWriters() (instances []Instance, writers []*rfc2136.Provider, err error) {
+	all, err := u.config.Instances()
 	if err != nil {
 		return nil, nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	kept := map[writerKey]*rfc2136.Provider{}
-	for _, member := range all {
-		at := writerKey{member.Name, member.DNS, member.Key}
+	for _, instance := range all {
+		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
-		if writer == nil && member.DNS.IsValid() && member.Key != nil {
+		if writer == nil && instance.DNS.IsValid() && instance.Key != nil {
 			// The fleet's servers are the class's own, so what others wrote in the place of a zone's data goes.
-			if writer, err = rfc2136.New(rfc2136.Config{Server: member.DNS.String(), Key: *member.Key, Replace: true, Dial: u.config.Dial}); err != nil {
+			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true, Dial: u.config.Dial}); err != nil {
 				return nil, nil, err
 			}
 		}
 		if writer != nil {
 			kept[at] = writer
 		}
-		members, writers = append(members, member), append(writers, writer)
+		instances, writers = append(instances, instance), append(writers, writer)
 	}
 	u.writers = kept
-	return members, writers, nil
+	return instances, writers, nil
 }
 
-// outcome is what became of a plan at one member.
+// outcome is what became of a plan at one instance.
 type outcome struct {
 	report delivery.Report
 	drift  delivery.Drift
 	err    error
 }
 
-// eachMember works at all members at the same time, and one after the other asks the fence.
-func (u *Updater) eachMember(ctx context.Context, fence delivery.Fence, do func(context.Context, Member, *rfc2136.Provider, delivery.Fence) outcome) ([]Member, []outcome, error) {
-	members, writers, err := u.readWriters()
+// eachInstance works at all instances at the same time, and one after the other asks the fence.
+func (u *Updater) eachInstance(ctx context.Context, fence delivery.Fence, do func(context.Context, Instance, *rfc2136.Provider, delivery.Fence) outcome) ([]Instance, []outcome, error) {
+	instances, writers, err := u.readWriters()
 	if err != nil {
 		return nil, nil, err
 	}
-	if !slices.ContainsFunc(members, func(m Member) bool { return !m.Leaving }) {
-		return nil, nil, noMembers()
+	if !slices.ContainsFunc(instances, func(m Instance) bool { return !m.Leaving }) {
+		return nil, nil, noInstances()
 	}
 	var mu sync.Mutex
 	var lost error
@@ -107,33 +107,33 @@ func (u *Updater) eachMember(ctx context.Context, fence delivery.Fence, do func(
 		}
 		return lost
 	}
-	outcomes := make([]outcome, len(members))
+	outcomes := make([]outcome, len(instances))
 	var all sync.WaitGroup
-	for i, member := range members {
+	for i, instance := range instances {
 		all.Go(func() {
 			if writers[i] == nil {
-				outcomes[i].err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address or no key yet", member.Name)
+				outcomes[i].err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address or no key yet", instance.Name)
 				return
 			}
-			outcomes[i] = do(ctx, member, writers[i], ask)
+			outcomes[i] = do(ctx, instance, writers[i], ask)
 		})
 	}
 	all.Wait()
 	if lost != nil {
 		return nil, nil, lost
 	}
-	return members, outcomes, ctx.Err()
+	return instances, outcomes, ctx.Err()
 }
 
-// Deliver writes the plan at every member. At one that has no such zone it is made first, and written whole.
+// Deliver writes the plan at every instance. At one that has no such zone it is made first, and written whole.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	members, outcomes, err := u.eachMember(ctx, fence, func(ctx context.Context, member Member, writer *rfc2136.Provider, fence delivery.Fence) outcome {
-		if member.Leaving {
-			return outcome{err: u.removeZone(ctx, member, writer, plan, fence)}
+	instances, outcomes, err := u.eachInstance(ctx, fence, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, fence delivery.Fence) outcome {
+		if instance.Leaving {
+			return outcome{err: u.removeZone(ctx, instance, writer, plan, fence)}
 		}
 		report, err := writer.Deliver(ctx, plan, fence)
 		if lacksZone(err) {
-			if err = u.makeZone(ctx, member, plan, fence); err == nil {
+			if err = u.makeZone(ctx, instance, plan, fence); err == nil {
 				whole := plan
 				whole.Changes = nil
 				report, err = writer.Deliver(ctx, whole, fence)
@@ -146,12 +146,12 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	}
 	report := delivery.Report{Confirmed: plan.Serial, Proven: true}
 	failures := map[delivery.RRsetKey]delivery.Failure{}
-	for i, member := range members {
+	for i, instance := range instances {
 		o := outcomes[i]
-		if member.Leaving && o.err == nil {
+		if instance.Leaving && o.err == nil {
 			continue // it has the zone no more, and no row
 		}
-		row := delivery.Server{Name: member.Name, Serial: o.report.Confirmed, Err: asError(member, o.err), At: time.Now()}
+		row := delivery.Server{Name: instance.Name, Serial: o.report.Confirmed, Err: asError(instance, o.err), At: time.Now()}
 		report.Servers = append(report.Servers, row)
 		if row.Err != nil || o.report.Confirmed != plan.Serial {
 			report.Confirmed = 0
@@ -173,25 +173,25 @@ func lacksZone(err error) bool {
 	return errors.As(err, &e) && e.Reason == delivery.ReasonZoneNotFound
 }
 
-// asError is an error of one member, with its name.
-func asError(member Member, err error) *delivery.Error {
+// asError is an error of one instance, with its name.
+func asError(instance Instance, err error) *delivery.Error {
 	var e *delivery.Error
 	switch {
 	case err == nil:
 		return nil
 	case !errors.As(err, &e):
-		return delivery.Errorf(delivery.ReasonServerError, "%s: the update was not finished: %w", member.Name, err)
-	case strings.Contains(e.Message, member.Name):
+		return delivery.Errorf(delivery.ReasonServerError, "%s: the update was not finished: %w", instance.Name, err)
+	case strings.Contains(e.Message, instance.Name):
 		return e
 	}
 	named := *e
-	named.Message = member.Name + ": " + e.Message
+	named.Message = instance.Name + ": " + e.Message
 	return &named
 }
 
 // makeZone has the agent make the zone with its SOA and name servers: BIND loads none without.
-func (u *Updater) makeZone(ctx context.Context, member Member, plan delivery.Plan, fence delivery.Fence) error {
-	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(member.Key.Name, ".")}
+func (u *Updater) makeZone(ctx context.Context, instance Instance, plan delivery.Plan, fence delivery.Fence) error {
+	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(instance.Key.Name, ".")}
 	config := &asked.ZoneConfig
 	config.AllowTransfer = []string{"key " + asked.UpdateKeyName}
 	var soa protocol.SOA
@@ -220,43 +220,43 @@ func (u *Updater) makeZone(ctx context.Context, member Member, plan delivery.Pla
 			}
 		}
 	}
-	return u.askAgent(member, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
+	return u.askAgent(instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
 }
 
-// askAgent asks the agent of a member.
-func (u *Updater) askAgent(member Member, do func(*client.Client) error) error {
-	if member.Agent == nil {
-		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make the zone", member.Name)
+// askAgent asks the agent of an instance.
+func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) error {
+	if instance.Agent == nil {
+		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make the zone", instance.Name)
 	}
-	err := do(member.Agent)
+	err := do(instance.Agent)
 	var said *client.Error
 	if errors.As(err, &said) {
-		return explainAgent(member, said)
+		return explainAgent(instance, said)
 	}
 	return err
 }
 
-// Withdraw removes what is the zone's from every member, and the zone where nothing of others is left in it.
+// Withdraw removes what is the zone's from every instance, and the zone where nothing of others is left in it.
 func (u *Updater) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	members, outcomes, err := u.eachMember(ctx, fence, func(ctx context.Context, member Member, writer *rfc2136.Provider, fence delivery.Fence) outcome {
-		return outcome{err: u.removeZone(ctx, member, writer, plan, fence)}
+	instances, outcomes, err := u.eachInstance(ctx, fence, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, fence delivery.Fence) outcome {
+		return outcome{err: u.removeZone(ctx, instance, writer, plan, fence)}
 	})
 	var none *delivery.Error
 	if errors.As(err, &none) && none.Reason == delivery.ReasonInvalidConfiguration {
-		return delivery.Report{}, nil // no member is left
+		return delivery.Report{}, nil // no instance is left
 	}
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	for i, member := range members {
-		if e := asError(member, outcomes[i].err); e != nil {
+	for i, instance := range instances {
+		if e := asError(instance, outcomes[i].err); e != nil {
 			return delivery.Report{}, e
 		}
 	}
 	return delivery.Report{}, nil
 }
 
-func (u *Updater) removeZone(ctx context.Context, member Member, writer *rfc2136.Provider, plan delivery.Plan, fence delivery.Fence) error {
+func (u *Updater) removeZone(ctx context.Context, instance Instance, writer *rfc2136.Provider, plan delivery.Plan, fence delivery.Fence) error {
 	_, err := writer.Withdraw(ctx, plan, fence)
 	if lacksZone(err) {
 		return nil
@@ -269,16 +269,16 @@ func (u *Updater) removeZone(ctx context.Context, member Member, writer *rfc2136
 	if err != nil {
 		return err
 	}
-	if len(left.Foreign)+len(left.Differing) > 0 || member.Agent == nil {
+	if len(left.Foreign)+len(left.Differing) > 0 || instance.Agent == nil {
 		return nil
 	}
-	return u.askAgent(member, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
+	return u.askAgent(instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 }
 
-// Verify compares at every member; what one of them lacks is missing.
+// Verify compares at every instance; what one of them lacks is missing.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	members, outcomes, err := u.eachMember(ctx, func(context.Context) error { return nil }, func(ctx context.Context, member Member, writer *rfc2136.Provider, _ delivery.Fence) outcome {
-		if member.Leaving {
+	instances, outcomes, err := u.eachInstance(ctx, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, _ delivery.Fence) outcome {
+		if instance.Leaving {
 			return outcome{}
 		}
 		drift, err := writer.Verify(ctx, plan)
@@ -292,15 +292,15 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 		return delivery.Drift{}, err
 	}
 	var all delivery.Drift
-	for i, member := range members {
+	for i, instance := range instances {
 		o := outcomes[i]
-		if member.Leaving {
+		if instance.Leaving {
 			continue
 		}
-		if e := asError(member, o.err); e != nil {
+		if e := asError(instance, o.err); e != nil {
 			return delivery.Drift{}, e
 		}
-		all.Servers = append(all.Servers, delivery.Server{Name: member.Name, Serial: plan.Serial, At: time.Now()})
+		all.Servers = append(all.Servers, delivery.Server{Name: instance.Name, Serial: plan.Serial, At: time.Now()})
 		for _, lists := range [][2]*[]delivery.RRset{{&all.Missing, &o.drift.Missing}, {&all.Differing, &o.drift.Differing}, {&all.Unfit, &o.drift.Unfit}, {&all.Foreign, &o.drift.Foreign}} {
 			*lists[0] = mergeSets(*lists[0], *lists[1])
 		}
@@ -315,10 +315,10 @@ func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 	return slices.CompactFunc(merged, func(a, b delivery.RRset) bool { return a.Key() == b.Key() })
 }
 
-// Health asks each member by DNS, with its key.
+// Health asks each instance by DNS, with its key.
 func (u *Updater) Health(ctx context.Context) error {
-	members, outcomes, err := u.eachMember(ctx, func(context.Context) error { return nil }, func(ctx context.Context, member Member, writer *rfc2136.Provider, _ delivery.Fence) outcome {
-		if member.Leaving {
+	instances, outcomes, err := u.eachInstance(ctx, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, _ delivery.Fence) outcome {
+		if instance.Leaving {
 			return outcome{}
 		}
 		return outcome{err: writer.Health(ctx)}
@@ -326,12 +326,12 @@ func (u *Updater) Health(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, member := range members {
-		if e := asError(member, outcomes[i].err); outcomes[i].err != nil && !errors.Is(outcomes[i].err, delivery.ErrNotProven) {
+	for i, instance := range instances {
+		if e := asError(instance, outcomes[i].err); outcomes[i].err != nil && !errors.Is(outcomes[i].err, delivery.ErrNotProven) {
 			return e
 		}
 	}
-	for i := range members {
+	for i := range instances {
 		if outcomes[i].err != nil {
 			return outcomes[i].err
 		}
@@ -339,13 +339,13 @@ func (u *Updater) Health(ctx context.Context) error {
 	return nil
 }
 
-// Abilities implements delivery.Provider: a transfer lists what a member holds, and name servers at the apex stay those
-// that the zone was made with.
+// Abilities implements delivery.Provider: a transfer lists what an instance holds, and name servers at the apex stay
+// those that the zone was made with.
 func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close lets go of the members' providers.
+// Close lets go of the instances' providers.
 func (u *Updater) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-func newUpdater(members func() []Member) *Updater {
-	return NewUpdater(UpdateConfig{Members: func() ([]Member, error) { return members(), nil }, Dial: dial.New(true).DialContext})
+func newUpdater(instances func() []Instance) *Updater {
+	return NewUpdater(UpdateConfig{Instances: func() ([]Instance, error) { return instances(), nil }, Dial: dial.New(true).DialContext})
 }
 
 // read is what the server has in a zone, nothing where it has no such zone.
@@ -56,11 +56,13 @@ func TestUpdater_passesTheExam(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	s := w.startServer(t, "one", "kubizone", freePort(t))
-	agent := s.member.Agent
-	s.member.Agent = nil
+	agent := s.instance.Agent
+	s.instance.Agent = nil
 	used := 0
 	deliverytest.Run(t, deliverytest.Subject{
-		New: func(*testing.T) delivery.Provider { return newUpdater(func() []Member { return []Member{s.member} }) },
+		New: func(*testing.T) delivery.Provider {
+			return newUpdater(func() []Instance { return []Instance{s.instance} })
+		},
 		Zone: func(t *testing.T) name.Name {
 			used++
 			zone := name.MustParse(fmt.Sprintf("zone-%d.example.", used))
@@ -102,7 +104,7 @@ func hostOf(t *testing.T, s *server, zone string) string {
 	return ""
 }
 
-// TestUpdater_makesZonesWhereTheyAreMissing: a new member gets the whole zone, with name servers inside it; one that
+// TestUpdater_makesZonesWhereTheyAreMissing: a new instance gets the whole zone, with name servers inside it; one that
 // leaves loses it; and a zone in which others have records is not removed.
 func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
 	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0"} {
@@ -117,22 +119,22 @@ func makeWhereMissing(t *testing.T, kind string) {
 	const zone = "example.org."
 	w := begin(t)
 	two := w.startServer(t, "two", kind, freePort(t))
-	members := []Member{two.member}
-	u := newUpdater(func() []Member { return members })
+	instances := []Instance{two.instance}
+	u := newUpdater(func() []Instance { return instances })
 	first := fullPlan(zone, 1, "192.0.2.1")
 	report, err := u.Deliver(t.Context(), first, pass)
 	if err != nil || report.Confirmed != 1 || hostOf(t, two, zone) != "192.0.2.1" {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	three := w.startServer(t, "three", kind, freePort(t))
-	members = append(members, three.member)
+	instances = append(instances, three.instance)
 	second := fullPlan(zone, 2, "192.0.2.2")
 	www := func(data string) delivery.RRset {
 		return delivery.RRset{Name: name.MustParse("www." + zone), Type: rdata.A, TTL: 300, Data: []string{data}}
 	}
 	second.Since, second.Delivered, second.Changes = 1, true, []delivery.Change{{Before: www("192.0.2.1"), After: www("192.0.2.2")}}
 	if drift, err := u.Verify(t.Context(), first); err != nil || len(drift.Missing) != 3 || len(drift.Servers) != 2 {
-		t.Errorf("with an empty member: %+v, %v", drift, err)
+		t.Errorf("with an empty instance: %+v, %v", drift, err)
 	}
 	report, err = u.Deliver(t.Context(), second, pass)
 	if err != nil || report.Confirmed != 2 || len(report.Servers) != 2 || hostOf(t, two, zone) != "192.0.2.2" || hostOf(t, three, zone) != "192.0.2.2" {
@@ -142,14 +144,14 @@ func makeWhereMissing(t *testing.T, kind string) {
 		t.Errorf("%+v, %v", drift, err)
 	}
 
-	members[0].Leaving = true
+	instances[0].Leaving = true
 	if report, err = u.Deliver(t.Context(), second, pass); err != nil || report.Confirmed != 2 || len(report.Servers) != 1 || two.has(t, zone) {
-		t.Errorf("with a member that leaves: %+v, %v", report, err)
+		t.Errorf("with an instance that leaves: %+v, %v", report, err)
 	}
-	members = members[1:]
+	instances = instances[1:]
 	three.Stop()
 	if report, err = u.Deliver(t.Context(), second, pass); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || !strings.Contains(report.Servers[0].Err.Message, "dns/three") {
-		t.Errorf("with a member that is away: %+v, %v", report, err)
+		t.Errorf("with an instance that is away: %+v, %v", report, err)
 	}
 	if err := three.Start(t.Context()); err != nil {
 		t.Fatal(err)
