@@ -18,7 +18,8 @@ RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
 LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|model|interop\/(class_delivered|odd_zones)))
 
 # PKG narrows test: make test PKG=./pkg/dns/... The second pattern is a module of its own (go.work).
-PKG ?= ./... ./api/...
+ALL := ./... ./api/...
+PKG ?= $(ALL)
 # TIMEOUT is what one package may take.
 TIMEOUT ?= 20m
 # KUBE is the Kubernetes of test: the newest that is supported, or with KUBE=--oldest the oldest.
@@ -48,7 +49,13 @@ test: peers ## vet and the tests of PKG, those first that take the longest (else
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
 	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
-	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages
+	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages && \
+	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && hack/gardener.sh test -vet=off -timeout $(TIMEOUT) ./...; }; }
+
+.PHONY: test-gardener
+test-gardener: ## vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
+	hack/build-tool.sh helm && KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
+	hack/gardener.sh vet ./... && hack/gardener.sh test -vet=off -timeout $(TIMEOUT) ./...
 
 .PHONY: test-long
 test-long: ## test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release

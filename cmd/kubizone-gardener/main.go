@@ -17,8 +17,11 @@ import (
 	gardenerhealthz "github.com/gardener/gardener/pkg/healthz"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -80,6 +83,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.types, "types", o.types, "spec.type of the DNSRecords that this controller reconciles. No other controller of the landscape may have one of them.")
 	flags.StringSliceVar(&o.actuator.LocalNamespaces, "local-namespaces", nil, "Namespaces of the Kubizone of this cluster that a Secret without a kubeconfig may name. A user of a project that brings such a Secret writes there with the rights of this controller.")
 	flags.DurationVar(&o.actuator.ReadyTimeout, "ready-timeout", o.actuator.ReadyTimeout, "How long a reconciliation waits until a Record is delivered to every server. gardenlet waits 2m in all.")
+	flags.DurationVar(&o.actuator.RetryInterval, "retry-interval", o.actuator.RetryInterval, "How long after an error a DNSRecord is reconciled again.")
 }
 
 func (o *options) completeOptions() error {
@@ -89,6 +93,9 @@ func (o *options) completeOptions() error {
 	}
 	if err := o.heartbeat.Validate(); err != nil {
 		return err
+	}
+	if o.heartbeat.Namespace == "" {
+		return fmt.Errorf("--heartbeat-namespace is empty: give the namespace of this process, or set LEADER_ELECTION_NAMESPACE")
 	}
 	if len(o.types) == 0 {
 		return fmt.Errorf("--types is empty: give one type at least")
@@ -120,8 +127,15 @@ func newCommand() *cobra.Command {
 
 func runManager(ctx context.Context, o *options) error {
 	config := o.rest.Completed().Config
+	// A reconciliation makes five requests, and a migration of a seed has thousands: the server limits them, by
+	// priority.
+	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
+	// The heartbeat reads its Lease through the cache, which would hold every Lease of the seed.
+	settings.Cache.ByObject = map[client.Object]cache.ByObject{
+		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
+	}
 	mgr, err := manager.New(config, settings)
 	if err != nil {
 		return fmt.Errorf("manager: %w", err)

@@ -54,6 +54,8 @@ type plane struct {
 	kube   *kuberig.Kube
 	server *kuberig.Server
 	config kuberig.ServerConfig
+
+	controller *rig.Process
 }
 
 func (p *plane) start() error {
@@ -77,7 +79,10 @@ func (p *plane) start() error {
 	if err := p.kube.Aggregate(ctx, p.server.Addr, p.kube.ClusterCA.PEM); err != nil {
 		return err
 	}
-	_, _, err = p.kube.WaitAvailable(ctx, true)
+	if _, _, err := p.kube.WaitAvailable(ctx, true); err != nil {
+		return err
+	}
+	p.controller, err = rig.StartProcess(nil, p.dir, program, "controller", "--kubeconfig", p.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0")
 	return err
 }
 
@@ -106,6 +111,9 @@ func (p *plane) execute(command string) error {
 }
 
 func (p *plane) close() (err error) {
+	if p.controller != nil {
+		p.controller.End()
+	}
 	if p.server != nil {
 		err = p.server.Close()
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -108,7 +107,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err != nil {
 		return err
 	}
-	want, err := makeRecord(dns, to, chosenZone(dns))
+	want, err := makeRecord(dns, to)
 	if err != nil {
 		return err
 	}
@@ -128,29 +127,14 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// chosenZone is the Zone that the DNSRecord names: that of its spec, else the one that was chosen before. A zone of
-// the status in another form is that of another provider, which had the DNSRecord before.
-func chosenZone(dns *extensionsv1alpha1.DNSRecord) string {
-	if dns.Spec.Zone != nil && *dns.Spec.Zone != "" {
-		return *dns.Spec.Zone
-	}
-	if hasChosenZone(dns) {
-		return *dns.Status.Zone
-	}
-	return ""
-}
-
-func hasChosenZone(dns *extensionsv1alpha1.DNSRecord) bool {
-	return dns.Status.Zone != nil && strings.HasPrefix(*dns.Status.Zone, zonePrefix)
-}
-
-// recordProgress writes the Zone that took the Record in into the status, once. When a change was written it removes
-// the last error, which was about what stood before: gardenlet gives up on an object that has one.
+// recordProgress writes into the status which Zone has the Record. When a change was written it removes the last error,
+// which was about what stood before: gardenlet gives up on an object that has one.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := dns.Status.Zone, dns.Status.LastError
-	if in := record.Status.ZoneRef; in != nil && !hasChosenZone(dns) {
-		name := zonePrefix + in.Namespace + "/" + in.Name
-		zone = &name
+	if in := record.Status.ZoneRef; in != nil {
+		if name := zonePrefix + in.Namespace + "/" + in.Name; zone == nil || *zone != name {
+			zone = &name
+		}
 	}
 	if written {
 		lastError = nil
@@ -199,6 +183,9 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	records := to.client.KubizoneV1alpha1().Records(want.Namespace)
 	have, err := records.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
+		if want.Spec.ZoneRef == nil {
+			want.Spec.ZoneRef = zoneOfStatus(dns)
+		}
 		before := slices.Clone(dns.Status.Conditions)
 		if err := a.markBegun(ctx, dns); err != nil {
 			return nil, false, err
@@ -224,6 +211,11 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	}
 	changed := have.DeepCopy()
 	changed.Spec = want.Spec
+	if want.Spec.ZoneRef == nil {
+		// A zone that is chosen stays. One that the server chose is in no zoneRef: if a zone is split, the Record
+		// moves.
+		changed.Spec.ZoneRef = have.Spec.ZoneRef
+	}
 	changed.Labels = merge(have.Labels, want.Labels)
 	changed.Annotations = merge(have.Annotations, want.Annotations)
 	if apiequality.Semantic.DeepEqual(have, changed) {

@@ -54,9 +54,8 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 // owner is what OwnerAnnotation says of the Record of a DNSRecord.
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
-// makeRecord is the Record that a DNSRecord asks for. The zone is NAMESPACE/NAME of a Zone; without one the server
-// takes the zone with the longest name that encloses the domain name.
-func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target, zone string) (*v1alpha1.Record, error) {
+// makeRecord is the Record that a DNSRecord asks for. It has a zoneRef if spec.zone names a Zone.
+func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record, error) {
 	values, err := makeValues(dns.Spec.RecordType, dns.Spec.Values)
 	if err != nil {
 		return nil, err
@@ -85,16 +84,29 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target, zone string) (*v1a
 			Values:     values,
 		},
 	}
-	if zone != "" {
-		if record.Spec.ZoneRef, err = parseZone(zone, to); err != nil {
+	if zone := dns.Spec.Zone; zone != nil && *zone != "" {
+		if record.Spec.ZoneRef, err = parseZone(*zone, to); err != nil {
 			return nil, err
 		}
 	}
 	return record, nil
 }
 
-// parseZone reads a zone of a DNSRecord: NAMESPACE/NAME of a Zone, with or without the prefix of the status, or NAME of
-// one in the namespace of the credentials.
+// zoneOfStatus is the Zone that had the Record before, by status.zone; nil: none had. A status in another form is of
+// another provider, which had the DNSRecord before.
+func zoneOfStatus(dns *extensionsv1alpha1.DNSRecord) *v1alpha1.ZoneReference {
+	if dns.Status.Zone == nil || !strings.HasPrefix(*dns.Status.Zone, zonePrefix) {
+		return nil
+	}
+	zone, err := parseZone(*dns.Status.Zone, target{})
+	if err != nil {
+		return nil
+	}
+	return zone
+}
+
+// parseZone reads spec.zone: NAMESPACE/NAME of a Zone, with or without the prefix of the status, or NAME of one in the
+// namespace of the credentials.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
 	namespace, name, both := strings.Cut(zone, "/")

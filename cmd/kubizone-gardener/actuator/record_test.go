@@ -63,7 +63,7 @@ func TestMakeRecord_valuesAreThoseOfTheDNSRecord(t *testing.T) {
 		{"another type", "MX", []string{"10 mail"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			record, err := makeRecord(newDNSRecord("api.foo.example.org", c.of, c.values...), target{namespace: "gardener"}, "")
+			record, err := makeRecord(newDNSRecord("api.foo.example.org", c.of, c.values...), target{namespace: "gardener"})
 			if c.want == nil {
 				if code := codesOf(t, err); code != gardencorev1beta1.ErrorConfigurationProblem {
 					t.Fatalf("code %s, want %s", code, gardencorev1beta1.ErrorConfigurationProblem)
@@ -82,7 +82,7 @@ func TestMakeRecord_valuesAreThoseOfTheDNSRecord(t *testing.T) {
 
 func TestMakeRecord_hasNameTTLViewAndOwner(t *testing.T) {
 	dns := newDNSRecord("*.Ingress.foo.example.org", "A", "192.0.2.1")
-	record, err := makeRecord(dns, target{namespace: "gardener", view: "inside"}, "")
+	record, err := makeRecord(dns, target{namespace: "gardener", view: "inside"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestMakeRecord_hasNameTTLViewAndOwner(t *testing.T) {
 	}
 	for ttl, fits := range map[int64]bool{0: true, 600: true, 1<<31 - 1: true, 1 << 31: false, -1: false} {
 		dns.Spec.TTL = &ttl
-		record, err := makeRecord(dns, target{namespace: "gardener"}, "")
+		record, err := makeRecord(dns, target{namespace: "gardener"})
 		if fits != (err == nil) || fits && int64(*record.Spec.TTL) != ttl {
 			t.Errorf("ttl %d: %v", ttl, err)
 		}
@@ -109,7 +109,9 @@ func TestMakeRecord_zoneIsANamespaceAndAName(t *testing.T) {
 		"platform/example-org": "platform/example-org", "kubi.zone/platform/example-org": "platform/example-org", "example-org": "gardener/example-org",
 		"a/b/c": "", "/x": "", "x/": "",
 	} {
-		record, err := makeRecord(newDNSRecord("api.example.org", "A", "192.0.2.1"), target{namespace: "gardener"}, zone)
+		dns := newDNSRecord("api.example.org", "A", "192.0.2.1")
+		dns.Spec.Zone = &zone
+		record, err := makeRecord(dns, target{namespace: "gardener"})
 		if want == "" {
 			if err == nil {
 				t.Errorf("%q is taken as %v", zone, record.Spec.ZoneRef)
@@ -124,26 +126,19 @@ func TestMakeRecord_zoneIsANamespaceAndAName(t *testing.T) {
 	}
 }
 
-// The zone of a status is used where it is of Kubizone, and the one of the spec before it. The others are of providers
-// that had the DNSRecord before: route53, azure-dns, google-clouddns.
-func TestChosenZone_specThenStatus(t *testing.T) {
-	for _, c := range []struct{ spec, status, want string }{
-		{"", "", ""},
-		{"", "kubi.zone/platform/example-org", "kubi.zone/platform/example-org"},
-		{"platform/other", "kubi.zone/platform/example-org", "platform/other"},
-		{"", "/hostedzone/Z2FDTNDATAQYW2", ""},
-		{"", "resources/example.org", ""},
-		{"", "project/example-org", ""},
+// The other forms are of providers that had the DNSRecord before: aws-route53, azure-dns, google-clouddns.
+func TestZoneOfStatus_isOneOfKubizone(t *testing.T) {
+	for status, want := range map[string]string{
+		"kubi.zone/platform/example-org": "platform/example-org", "/hostedzone/Z2FDTNDATAQYW2": "", "resources/example.org": "", "project/example-org": "", "kubi.zone/x/": "",
 	} {
 		dns := newDNSRecord("api.example.org", "A")
-		if c.spec != "" {
-			dns.Spec.Zone = &c.spec
+		dns.Status.Zone = &status
+		got := ""
+		if zone := zoneOfStatus(dns); zone != nil {
+			got = zone.Namespace + "/" + zone.Name
 		}
-		if c.status != "" {
-			dns.Status.Zone = &c.status
-		}
-		if got := chosenZone(dns); got != c.want {
-			t.Errorf("spec %q, status %q: %q, want %q", c.spec, c.status, got, c.want)
+		if got != want {
+			t.Errorf("%q is %q, want %q", status, got, want)
 		}
 	}
 }

@@ -1,0 +1,162 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gardencorev1 "github.com/gardener/gardener/pkg/apis/core/v1"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	operatorv1alpha1 "github.com/gardener/gardener/pkg/apis/operator/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write testdata/rbac.golden anew")
+
+const chart = "charts/kubizone-gardener"
+
+// render gives the chart's objects, as helm templates them.
+func render(t *testing.T, arguments ...string) string {
+	t.Helper()
+	tool := exec.Command("hack/build-tool.sh", "helm", "--cached")
+	tool.Dir, tool.Env = "../..", productEnvironment()
+	helm, err := tool.Output()
+	if err != nil {
+		if os.Getenv("KUBIZONE_TEST_REQUIRE_ALL") == "" {
+			t.Skip("helm is not built: hack/build-tool.sh helm")
+		}
+		t.Fatal("helm is not built: hack/build-tool.sh helm")
+	}
+	cmd := exec.Command(strings.TrimSpace(string(helm)), append([]string{"template", name, chart, "-n", "garden"}, arguments...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// The tests of the controller run with the rights of the golden file, so these suffice, and a change of them is seen.
+func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
+	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(render(t, "-s", "templates/rbac.yaml"), ""), "---\n")
+	if *update {
+		if err := os.WriteFile("testdata/rbac.golden", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/rbac.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the chart grants\n%s\nand testdata/rbac.golden has\n%s\ngo test -run Chart -update writes it anew", got, want)
+	}
+}
+
+// deployment is the Deployment of the chart with these values.
+func deployment(t *testing.T, arguments ...string) *appsv1.Deployment {
+	t.Helper()
+	for _, document := range strings.Split(render(t, arguments...), "\n---\n") {
+		var it appsv1.Deployment
+		if yaml.Unmarshal([]byte(document), &it) == nil && it.Kind == "Deployment" {
+			return &it
+		}
+	}
+	t.Fatal("the chart has no Deployment")
+	return nil
+}
+
+func TestChart_startsTheControllerWithFlagsThatItHas(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []string
+		want   string // one of the arguments
+	}{
+		{"a seed", nil, "--extension-classes=seed,shoot"},
+		{"the runtime cluster of a garden", []string{"--set", "gardener.runtimeCluster.enabled=true"}, "--extension-classes=garden"},
+		{"a Kubizone of the same cluster", []string{"--set", "localNamespaces={gardener,other}"}, "--local-namespaces=gardener,other"},
+		{"further types", []string{"--set", "types={kubizone,aws-route53}"}, "--types=kubizone,aws-route53"},
+		{"values that gardenlet sets", []string{"--set", "gardener.version=v1.149.3,gardener.seed.name=a,gardener.garden.clusterIdentity=b"}, "--gardener-version=v1.149.3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := deployment(t, c.values...).Spec.Template.Spec.Containers[0].Args
+			if !slices.Contains(args, c.want) {
+				t.Errorf("%q is not among %q", c.want, args)
+			}
+			if err := newCommand().ParseFlags(args); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestChart_imageIsThatOfTheVector(t *testing.T) {
+	for _, c := range []struct{ values, want string }{
+		{"image.repository=registry.example.org/kubizone-gardener", "registry.example.org/kubizone-gardener:0.5.0"},
+		{"image.digest=sha256:abc", "kubizone-gardener@sha256:abc"},
+		{"imageVectorOverwrite[0].name=kubizone-gardener,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "mirror.example.org/k:v2"},
+		{"imageVectorOverwrite[0].name=another,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "kubizone-gardener:0.5.0"},
+	} {
+		if got := deployment(t, "--set", c.values).Spec.Template.Spec.Containers[0].Image; got != c.want {
+			t.Errorf("%s: %s, want %s", c.values, got, c.want)
+		}
+	}
+}
+
+// Gardener refuses a field that it does not know, so each manifest is read strictly as its type.
+func TestManifests_areThoseOfGardener(t *testing.T) {
+	kinds := map[string]any{}
+	files, err := filepath.Glob("../../artifacts/gardener/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range strings.Split(string(text), "\n---\n") {
+			var object unstructured.Unstructured
+			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			var into any
+			switch object.GetAPIVersion() + " " + object.GetKind() {
+			case "operator.gardener.cloud/v1alpha1 Extension":
+				into = &operatorv1alpha1.Extension{}
+			case "core.gardener.cloud/v1 ControllerDeployment":
+				into = &gardencorev1.ControllerDeployment{}
+			case "core.gardener.cloud/v1beta1 ControllerRegistration":
+				into = &gardencorev1beta1.ControllerRegistration{}
+			default:
+				t.Fatalf("%s: %s %s", file, object.GetAPIVersion(), object.GetKind())
+			}
+			if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			kinds[object.GetKind()] = into
+		}
+	}
+	extension, deployment, registration := kinds["Extension"].(*operatorv1alpha1.Extension), kinds["ControllerDeployment"].(*gardencorev1.ControllerDeployment), kinds["ControllerRegistration"].(*gardencorev1beta1.ControllerRegistration)
+	for _, resources := range [][]gardencorev1beta1.ControllerResource{extension.Spec.Resources, registration.Spec.Resources} {
+		if len(resources) != 1 || resources[0].Kind != "DNSRecord" || resources[0].Type != recordType {
+			t.Errorf("resources %+v", resources)
+		}
+	}
+	if of := extension.Spec.Deployment.ExtensionDeployment.Helm.OCIRepository; *of.Ref != *deployment.Helm.OCIRepository.Ref {
+		t.Errorf("the manifests name the charts %s and %s", *of.Ref, *deployment.Helm.OCIRepository.Ref)
+	}
+	if registration.Spec.Deployment.DeploymentRefs[0].Name != deployment.Name {
+		t.Errorf("the registration refers to %s, and the deployment is %s", registration.Spec.Deployment.DeploymentRefs[0].Name, deployment.Name)
+	}
+}

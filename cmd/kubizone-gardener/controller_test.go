@@ -1,0 +1,787 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	gardenlet "github.com/gardener/gardener/pkg/component/extensions/dnsrecord"
+	"github.com/gardener/gardener/pkg/extensions"
+	"github.com/gardener/gardener/pkg/utils/kubernetes/health"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/cmd/kubizone-gardener/actuator"
+)
+
+const (
+	// namespace of Kubizone is that of the landscape's Records.
+	landscape = "gardener"
+	// pollInterval is how often gardenlet looks; its own is five seconds.
+	pollInterval = 100 * time.Millisecond
+)
+
+// shoot is what gardenlet has of a shoot's DNS: the namespace in the seed with the Secret.
+type shoot struct {
+	t      *testing.T
+	seed   *seed
+	ns     string
+	domain string
+	secret map[string][]byte
+}
+
+// newShoot makes the namespace of a shoot, its Cluster, and a zone for its names.
+func newShoot(t *testing.T, s *seed, name string) *shoot {
+	t.Helper()
+	h := &shoot{t: t, seed: s, ns: "shoot--test--" + name, domain: name + ".example"}
+	s.zone(t, h.domain, landscape)
+	return h.inSeed(s)
+}
+
+// inSeed is the same shoot in another seed.
+func (h *shoot) inSeed(s *seed) *shoot {
+	h.t.Helper()
+	other := &shoot{t: h.t, seed: s, ns: h.ns, domain: h.domain}
+	s.namespace(h.t, h.ns, map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleShoot})
+	other.setCluster(func(*gardencorev1beta1.Shoot) {})
+	other.secret = map[string][]byte{"kubeconfig": []byte(h.seed.account(h.t, landscape, "gardener", recordRules)), "namespace": []byte(landscape)}
+	return other
+}
+
+// setCluster writes the Cluster object of the shoot, as gardenlet does.
+func (h *shoot) setCluster(change func(*gardencorev1beta1.Shoot)) {
+	h.t.Helper()
+	it := &gardencorev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-test", Name: h.ns}}
+	change(it)
+	if err := extensions.SyncClusterResourceToSeed(h.t.Context(), h.seed.Client, h.ns, it, &gardencorev1beta1.CloudProfile{}, &gardencorev1beta1.Seed{}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// values are those that gardenlet has for a DNSRecord.
+func (h *shoot) values(name string, of extensionsv1alpha1.DNSRecordType, values ...string) *gardenlet.Values {
+	return &gardenlet.Values{
+		Namespace: h.ns, Name: strings.NewReplacer("*", "any", ".", "-").Replace(name) + "-external", SecretName: "dnsrecord-" + name[len(name)-1:] + "-external",
+		Type: recordType, DNSName: name + "." + h.domain, RecordType: of, Values: values, AnnotateOperation: true,
+	}
+}
+
+// component is gardenlet's own for a DNSRecord.
+func (h *shoot) component(values *gardenlet.Values) gardenlet.Interface {
+	return gardenlet.New(logr.Discard(), h.seed.Client, values, pollInterval, gardenlet.DefaultSevereThreshold, waitTimeout, gardenlet.DeploySecretCredentials(h.secret))
+}
+
+// deploy has gardenlet write the DNSRecord and be content with it.
+func (h *shoot) deploy(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
+	h.t.Helper()
+	c := h.component(values)
+	if err := c.Deploy(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := c.Wait(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.get(values)
+}
+
+// destroy has gardenlet delete the DNSRecord and wait until it is gone.
+func (h *shoot) destroy(values *gardenlet.Values) {
+	h.t.Helper()
+	c := h.component(values)
+	if err := c.Destroy(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := c.WaitCleanup(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *shoot) get(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
+	h.t.Helper()
+	var dns extensionsv1alpha1.DNSRecord
+	if err := h.seed.Get(h.t.Context(), client.ObjectKey{Namespace: values.Namespace, Name: values.Name}, &dns); err != nil {
+		h.t.Fatal(err)
+	}
+	return &dns
+}
+
+// patch changes a DNSRecord as a user with kubectl does.
+func (h *shoot) patch(values *gardenlet.Values, change func(*extensionsv1alpha1.DNSRecord)) {
+	h.t.Helper()
+	dns := h.get(values)
+	before := client.MergeFrom(dns.DeepCopy())
+	change(dns)
+	if err := h.seed.Patch(h.t.Context(), dns, before); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// annotate asks for an operation.
+func (h *shoot) annotate(values *gardenlet.Values, operation string) {
+	h.t.Helper()
+	h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) {
+		dns.Annotations = map[string]string{v1beta1constants.GardenerOperation: operation}
+	})
+}
+
+// create makes a DNSRecord that waits for its state, with its Secret.
+func (h *shoot) create(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
+	h.t.Helper()
+	dns := &extensionsv1alpha1.DNSRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: values.Name, Annotations: map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationWaitForState}},
+		Spec: extensionsv1alpha1.DNSRecordSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: values.Type}, SecretRef: corev1.SecretReference{Namespace: h.ns, Name: values.SecretName},
+			Name: values.DNSName, RecordType: values.RecordType, Values: values.Values,
+		},
+	}
+	if err := h.seed.Create(h.t.Context(), dns); err != nil {
+		h.t.Fatal(err)
+	}
+	return dns
+}
+
+// createWithZone makes a DNSRecord whose status has a zone before it is reconciled.
+func (h *shoot) createWithZone(values *gardenlet.Values, zone string) {
+	h.t.Helper()
+	if err := h.seed.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: values.SecretName}, Data: h.secret}); err != nil && !apierrors.IsAlreadyExists(err) {
+		h.t.Fatal(err)
+	}
+	dns := h.create(values)
+	before := client.MergeFrom(dns.DeepCopy())
+	dns.Status.Zone = &zone
+	if err := h.seed.Status().Patch(h.t.Context(), dns, before); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// record is the Record of a DNSRecord; nil: there is none.
+func (h *shoot) record(values *gardenlet.Values) *v1alpha1.Record {
+	h.t.Helper()
+	return recordOf(h.t, h.seed, values)
+}
+
+func recordOf(t *testing.T, s *seed, values *gardenlet.Values) *v1alpha1.Record {
+	t.Helper()
+	record, err := s.kubizone.KubizoneV1alpha1().Records(landscape).Get(t.Context(), actuator.RecordName(values.DNSName, values.RecordType), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// waitFor waits until the DNSRecord is as f wants it.
+func (h *shoot) waitFor(values *gardenlet.Values, f func(*extensionsv1alpha1.DNSRecord) error) *extensionsv1alpha1.DNSRecord {
+	h.t.Helper()
+	var dns extensionsv1alpha1.DNSRecord
+	eventually(h.t, func() error {
+		if err := h.seed.Get(h.t.Context(), client.ObjectKey{Namespace: values.Namespace, Name: values.Name}, &dns); err != nil {
+			return err
+		}
+		if err := f(&dns); err != nil {
+			return fmt.Errorf("%w: %+v, error %+v", err, dns.Status.LastOperation, dns.Status.LastError)
+		}
+		return nil
+	})
+	return &dns
+}
+
+// hasError is a condition of waitFor: an error with exactly this code.
+func hasError(code gardencorev1beta1.ErrorCode) func(*extensionsv1alpha1.DNSRecord) error {
+	return func(dns *extensionsv1alpha1.DNSRecord) error {
+		operation, lastError := dns.Status.LastOperation, dns.Status.LastError
+		if lastError == nil || operation == nil || operation.State != gardencorev1beta1.LastOperationStateError || operation.Progress != 50 {
+			return errors.New("no error yet")
+		}
+		if !slices.Equal(lastError.Codes, []gardencorev1beta1.ErrorCode{code}) {
+			return fmt.Errorf("the codes are %v, want %s", lastError.Codes, code)
+		}
+		return nil
+	}
+}
+
+func isHealthy(dns *extensionsv1alpha1.DNSRecord) error { return health.CheckExtensionObject(dns) }
+
+func createdStatus(dns *extensionsv1alpha1.DNSRecord) gardencorev1beta1.ConditionStatus {
+	if c := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated); c != nil {
+		return c.Status
+	}
+	return ""
+}
+
+func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "life")
+	values := h.values("api", "A", "192.0.2.1")
+
+	dns := h.deploy(values)
+	record := h.record(values)
+	if record == nil || !slices.Equal(record.Spec.Values, []string{"192.0.2.1"}) || *record.Spec.TTL != 120 || record.Status.FQDN != "api.life.example." {
+		t.Fatalf("the Record is %+v", record)
+	}
+	operation := dns.Status.LastOperation
+	if operation.Type != gardencorev1beta1.LastOperationTypeCreate || operation.Progress != 100 || createdStatus(dns) != gardencorev1beta1.ConditionTrue {
+		t.Errorf("operation %+v, conditions %+v", operation, dns.Status.Conditions)
+	}
+	if dns.Status.Zone == nil || *dns.Status.Zone != "kubi.zone/platform/life-example" {
+		t.Errorf("status.zone is %v", dns.Status.Zone)
+	}
+	if !slices.Contains(dns.Finalizers, dnsrecord.FinalizerName) {
+		t.Errorf("finalizers %v", dns.Finalizers)
+	}
+
+	t.Run("a reconciliation without a change writes no Record and a new time", func(t *testing.T) {
+		record := h.record(values)
+		later := h.deploy(values)
+		if after := h.record(values); after.ResourceVersion != record.ResourceVersion {
+			t.Errorf("the Record has resourceVersion %s after %s", after.ResourceVersion, record.ResourceVersion)
+		}
+		if later.Status.LastOperation.LastUpdateTime.Before(&dns.Status.LastOperation.LastUpdateTime) {
+			t.Errorf("lastUpdateTime %s", later.Status.LastOperation.LastUpdateTime)
+		}
+		zone, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "life-example", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.Status.Serial != zone.Status.Serial {
+			t.Errorf("the zone has serial %d and the Record was written in %d: the choice of the zone changed its content", zone.Status.Serial, record.Status.Serial)
+		}
+	})
+
+	t.Run("a plain edit is ignored until the next operation", func(t *testing.T) {
+		// An operation may be seen twice. What is seen after another DNSRecord is not one of those before.
+		h.deploy(h.values("before", "A", "192.0.2.9"))
+		h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) { dns.Spec.Values = []string{"192.0.2.2"} })
+		// Whatever is seen after the edit is reconciled after it.
+		h.deploy(h.values("after", "A", "192.0.2.9"))
+		if record := h.record(values); !slices.Equal(record.Spec.Values, []string{"192.0.2.1"}) {
+			t.Errorf("the Record has %v", record.Spec.Values)
+		}
+		values.Values = []string{"192.0.2.2", "192.0.2.3"}
+		h.deploy(values)
+		if record := h.record(values); !slices.Equal(record.Spec.Values, values.Values) {
+			t.Errorf("the Record has %v", record.Spec.Values)
+		}
+	})
+
+	h.destroy(values)
+	if record := h.record(values); record != nil {
+		t.Errorf("the Record is left: %+v", record)
+	}
+}
+
+func TestDNSRecord_types(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "types")
+	hundred := make([]string, 100)
+	for i := range hundred {
+		hundred[i] = fmt.Sprintf("192.0.2.%d", i+1)
+	}
+	for _, c := range []struct {
+		name   string
+		of     extensionsv1alpha1.DNSRecordType
+		values []string
+		stack  string
+		entry  string // one row of the zone
+	}{
+		{"a", "A", []string{"192.0.2.1"}, "ipv4", "a.types.example. 120 A 192.0.2.1"},
+		{"aaaa", "AAAA", []string{"2001:db8::1"}, "ipv6", "aaaa.types.example. 120 AAAA 2001:db8::1"},
+		// The target has addresses of both families, so the stack changes nothing.
+		{"cname", "CNAME", []string{"lb.example.com"}, "dual-stack", "cname.types.example. 120 CNAME lb.example.com."},
+		{"txt", "TXT", []string{`says "x"; y`}, "", `txt.types.example. 120 TXT "says \"x\"; y"`},
+		{"*.ingress", "A", []string{"192.0.2.7"}, "", "*.ingress.types.example. 120 A 192.0.2.7"},
+		{"many", "A", hundred, "", "many.types.example. 120 A 192.0.2.100"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			values := h.values(c.name, c.of, c.values...)
+			values.IPStack = c.stack
+			h.deploy(values)
+			entries, err := s.kubizone.KubizoneV1alpha1().Zones("platform").GetEntries(t.Context(), "types-example", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rows []string
+			for _, e := range entries.Entries {
+				rows = append(rows, fmt.Sprintf("%s %d %s %s", e.FQDN, e.TTL, e.Type, e.RData))
+			}
+			if !slices.Contains(rows, c.entry) {
+				t.Errorf("the zone has no row %q; it has\n%s", c.entry, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}
+
+// A DNSRecord has one type for its life: gardenlet destroys it, waits and creates it.
+func TestDNSRecord_recordTypeChanges(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "retype")
+	values := h.values("api", "A", "192.0.2.1")
+	h.deploy(values)
+	before := *values
+	values.RecordType, values.Values = "CNAME", []string{"lb.example.com"}
+	h.deploy(values)
+	if h.record(&before) != nil || h.record(values) == nil {
+		t.Errorf("A: %v, CNAME: %v", h.record(&before), h.record(values))
+	}
+}
+
+func TestOperationAnnotation_whenItGoes(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "order")
+
+	t.Run("reconcile goes before an error", func(t *testing.T) {
+		values := h.values("reconcile", "A", "no address")
+		if err := h.component(values).Deploy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dns := h.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
+		if _, there := dns.Annotations[v1beta1constants.GardenerOperation]; there {
+			t.Errorf("the annotations are %v", dns.Annotations)
+		}
+	})
+
+	t.Run("wait-for-state is left alone, and restore goes after success", func(t *testing.T) {
+		values := h.values("restore", "A", "192.0.2.1")
+		values.SecretName = "missing"
+		h.create(values)
+		h.deploy(h.values("other", "A", "192.0.2.9"))
+		if dns := h.get(values); dns.Status.LastOperation != nil || len(dns.Finalizers) > 0 {
+			t.Fatalf("it was reconciled: %+v", dns.Status.LastOperation)
+		}
+		h.annotate(values, v1beta1constants.GardenerOperationRestore)
+		dns := h.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
+		if dns.Annotations[v1beta1constants.GardenerOperation] != v1beta1constants.GardenerOperationRestore || dns.Status.LastOperation.Type != gardencorev1beta1.LastOperationTypeRestore {
+			t.Errorf("after an error: %v, %+v", dns.Annotations, dns.Status.LastOperation)
+		}
+		if err := h.seed.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "missing"}, Data: h.secret}); err != nil {
+			t.Fatal(err)
+		}
+		h.waitFor(values, isHealthy)
+	})
+}
+
+func TestMigration_leavesNoGap(t *testing.T) {
+	from, to := need(t, &first), need(t, &second)
+	from.startController(t)
+	to.startController(t)
+	source := newShoot(t, from, "moving")
+	values := source.values("api", "A", "192.0.2.1")
+	source.deploy(values)
+	before := source.record(values)
+
+	c := source.component(values)
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitMigrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dns := source.waitFor(values, func(dns *extensionsv1alpha1.DNSRecord) error {
+		if _, there := dns.Annotations[v1beta1constants.GardenerOperation]; there || len(dns.Finalizers) > 0 {
+			return errors.New("the annotation or a finalizer is left")
+		}
+		return nil
+	})
+	// After Migrate/Succeeded a reconciliation is skipped: the other seed has the name now.
+	source.patch(values, func(dns *extensionsv1alpha1.DNSRecord) {
+		dns.Annotations[v1beta1constants.GardenerOperation] = v1beta1constants.GardenerOperationReconcile
+		dns.Spec.Values = []string{"192.0.2.66"}
+	})
+	source.deploy(source.values("other", "A", "192.0.2.9"))
+	if record := source.record(values); record.ResourceVersion != before.ResourceVersion {
+		t.Errorf("after %s the Record is %+v", dns.Status.LastOperation.Type, record.Spec)
+	}
+	source.destroy(values)
+	if record := source.record(values); record == nil || record.UID != before.UID || record.ResourceVersion != before.ResourceVersion {
+		t.Fatalf("the Record was\n%+v\nand is\n%+v", before, record)
+	}
+
+	target := source.inSeed(to)
+	c = target.component(values)
+	if err := c.Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := recordOf(t, from, values)
+	if after == nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
+		t.Fatalf("the Record was\n%+v\nand is\n%+v", before, after)
+	}
+	// The other seed has another load balancer.
+	values.Values = []string{"198.51.100.1"}
+	target.deploy(values)
+	if record := recordOf(t, from, values); record.UID != before.UID || !slices.Equal(record.Spec.Values, values.Values) {
+		t.Errorf("the Record is %+v", record)
+	}
+	target.destroy(values)
+	if record := recordOf(t, from, values); record != nil {
+		t.Errorf("the Record is left: %+v", record)
+	}
+}
+
+func TestErrors_haveACodeEach(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "errors")
+	s.zone(t, "closed.example", "platform")
+	good := string(h.secret["kubeconfig"])
+	for _, c := range []struct {
+		name    string
+		code    gardencorev1beta1.ErrorCode
+		created gardencorev1beta1.ConditionStatus // False: its deletion asks no provider
+		change  func(*gardenlet.Values, map[string]string)
+	}{
+		{"no Secret", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.UseExistingSecret, v.SecretName = true, "missing" }},
+		{"no namespace in the Secret", gardencorev1beta1.ErrorConfigurationProblem, "False", func(_ *gardenlet.Values, secret map[string]string) { delete(secret, "namespace") }},
+		{"a namespace of this cluster", gardencorev1beta1.ErrorConfigurationProblem, "False", func(_ *gardenlet.Values, secret map[string]string) { delete(secret, "kubeconfig") }},
+		{"a token that is not valid", gardencorev1beta1.ErrorInfraUnauthenticated, "False", func(_ *gardenlet.Values, secret map[string]string) {
+			secret["kubeconfig"] = s.kubeconfig(t, s.config.Host, "nonsense")
+		}},
+		{"no rights", gardencorev1beta1.ErrorInfraUnauthorized, "False", func(_ *gardenlet.Values, secret map[string]string) { secret["namespace"] = "platform" }},
+		{"a zone without a rule", gardencorev1beta1.ErrorInfraUnauthorized, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "api.closed.example" }},
+		{"a Zone that does not exist", gardencorev1beta1.ErrorConfigurationProblem, "Unknown", func(v *gardenlet.Values, _ map[string]string) { zone := "platform/nothing"; v.Zone = &zone }},
+		{"a name in no zone", gardencorev1beta1.ErrorConfigurationProblem, "Unknown", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "api.nowhere" }},
+		{"a value that does not fit", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.Values = []string{"2001:db8::1"} }},
+		{"a name that does not fit", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "a..errors.example" }},
+		{"no server", gardencorev1beta1.ErrorRetryableInfraDependencies, "False", func(_ *gardenlet.Values, secret map[string]string) {
+			secret["kubeconfig"] = strings.ReplaceAll(good, s.config.Host, "https://127.0.0.1:1")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &shoot{t: t, seed: s, ns: h.ns, domain: h.domain, secret: map[string][]byte{}}
+			values := h.values(strings.ReplaceAll(strings.ToLower(c.name), " ", "-"), "A", "192.0.2.1")
+			values.SecretName = values.Name
+			secret := map[string]string{"kubeconfig": good, "namespace": landscape}
+			c.change(values, secret)
+			for key, value := range secret {
+				h.secret[key] = []byte(value)
+			}
+			if err := h.component(values).Deploy(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			dns := h.waitFor(values, hasError(c.code))
+			if got := createdStatus(dns); got != c.created {
+				t.Errorf("Created is %q, want %q", got, c.created)
+			}
+			t.Logf("%s", dns.Status.LastError.Description)
+			h.destroy(values)
+			if record := h.record(values); record != nil {
+				t.Errorf("the Record is left: %+v", record)
+			}
+		})
+	}
+}
+
+func TestCredentials_areReadAtEachUse(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "rotation")
+	values := h.values("api", "A", "192.0.2.1")
+	h.deploy(values)
+	good := h.secret
+	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": []byte(s.kubeconfig(t, s.config.Host, "revoked")), "KUBIZONE_NAMESPACE": []byte(landscape)}
+	if err := h.component(values).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(values, hasError(gardencorev1beta1.ErrorInfraUnauthenticated))
+	h.secret = map[string][]byte{"KUBIZONE_KUBECONFIG": good["kubeconfig"], "KUBIZONE_NAMESPACE": good["namespace"]}
+	h.deploy(values)
+}
+
+func TestZone_specThenStatusThenLongest(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "zones")
+	// A child that takes names below it.
+	if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "zones-example", "application/json-patch+json",
+		[]byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","later"]}}]`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.zone(t, "inner.zones.example", landscape)
+
+	longest := h.values("a.inner", "A", "192.0.2.1")
+	if dns := h.deploy(longest); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
+		t.Errorf("status.zone %s", *dns.Status.Zone)
+	}
+
+	// A zone of the status is taken before the longest. Here resolvers would not ask it, so it is refused.
+	status := h.values("b.inner", "A", "192.0.2.1")
+	status.AnnotateOperation = false
+	chosen := "kubi.zone/platform/zones-example"
+	h.createWithZone(status, chosen)
+	h.annotate(status, v1beta1constants.GardenerOperationReconcile)
+	if dns := h.waitFor(status, hasError(gardencorev1beta1.ErrorConfigurationProblem)); *dns.Status.Zone != chosen || !strings.Contains(dns.Status.LastError.Description, "refer to the longer zone") {
+		t.Errorf("zone %s: %s", *dns.Status.Zone, dns.Status.LastError.Description)
+	}
+	// That of the spec comes before it.
+	zone := "platform/inner-zones-example"
+	status.Zone = &zone
+	if dns := h.deploy(status); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
+		t.Errorf("status.zone %s", *dns.Status.Zone)
+	}
+
+	// The Zone that the server chose is in no zoneRef: a Record moves when its zone is split.
+	split := h.values("x.later", "A", "192.0.2.1")
+	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.record(split).Spec.ZoneRef != nil {
+		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(split).Spec)
+	}
+	s.zone(t, "later.zones.example", landscape)
+	eventually(t, func() error {
+		if in := h.record(split).Status.ZoneRef; in == nil || in.Name != "later-zones-example" {
+			return fmt.Errorf("the Record is in %+v", in)
+		}
+		return nil
+	})
+	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/later-zones-example" {
+		t.Errorf("status.zone %s", *dns.Status.Zone)
+	}
+}
+
+// A class that nothing delivers keeps the Record from being Ready.
+func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t, "--ready-timeout=2s")
+	h := newShoot(t, s, "undelivered")
+	classes := s.kubizone.KubizoneV1alpha1().DNSClasses()
+	if _, err := classes.Create(t.Context(), &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "undelivered"},
+		Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"platform"}}, Webhook: &v1alpha1.WebhookProvider{
+			Server: "https://hook.example.net", HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Namespace: "platform", Name: "hook", Key: "hmac"}},
+		}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	setClasses := func(classes string) {
+		t.Helper()
+		if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "undelivered-example", "application/merge-patch+json",
+			[]byte(`{"spec":{"dnsClassRefs":`+classes+`}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setClasses(`[{"name":"undelivered"}]`)
+
+	values := h.values("api", "A", "192.0.2.1")
+	started := time.Now()
+	if err := h.component(values).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(values, func(dns *extensionsv1alpha1.DNSRecord) error {
+		if h.record(values) == nil {
+			return errors.New("the Record is not made yet")
+		}
+		if operation := dns.Status.LastOperation; operation.State == gardencorev1beta1.LastOperationStateProcessing && (dns.Status.LastError != nil || operation.Progress != 1) {
+			t.Errorf("while it waits: %+v, %+v", operation, dns.Status.LastError)
+		}
+		return nil
+	})
+	dns := h.waitFor(values, hasError(gardencorev1beta1.ErrorRetryableInfraDependencies))
+	if waited := time.Since(started); waited < 2*time.Second {
+		t.Errorf("the error came after %s, before the bound", waited)
+	}
+	if !strings.Contains(dns.Status.LastError.Description, "not yet delivered to every server") || createdStatus(dns) != gardencorev1beta1.ConditionUnknown {
+		t.Errorf("%s; conditions %+v", dns.Status.LastError.Description, dns.Status.Conditions)
+	}
+
+	// Its deletion removes what was made, though it never succeeded.
+	h.destroy(values)
+	if record := h.record(values); record != nil {
+		t.Errorf("the Record is left: %+v", record)
+	}
+
+	if err := h.component(values).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(values, hasError(gardencorev1beta1.ErrorRetryableInfraDependencies))
+	setClasses(`[]`)
+	h.waitFor(values, isHealthy)
+}
+
+func TestShoot_thatFailedIsSkipped(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "failed")
+	h.setCluster(func(shoot *gardencorev1beta1.Shoot) {
+		shoot.Status.LastOperation = &gardencorev1beta1.LastOperation{State: gardencorev1beta1.LastOperationStateFailed, LastUpdateTime: metav1.Now()}
+	})
+	values := h.values("api", "A", "192.0.2.1")
+	if err := h.component(values).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	newShoot(t, s, "beside").deploy(&gardenlet.Values{
+		Namespace: "shoot--test--beside", Name: "api", SecretName: "dnsrecord-api", Type: recordType, DNSName: "api.beside.example", RecordType: "A", Values: []string{"192.0.2.1"}, AnnotateOperation: true,
+	})
+	if dns := h.get(values); dns.Status.LastOperation != nil || h.record(values) != nil {
+		t.Fatalf("it was reconciled: %+v", dns.Status.LastOperation)
+	}
+	h.setCluster(func(shoot *gardencorev1beta1.Shoot) {
+		shoot.Status.LastOperation = &gardencorev1beta1.LastOperation{State: gardencorev1beta1.LastOperationStateProcessing, LastUpdateTime: metav1.Now()}
+	})
+	h.deploy(values)
+}
+
+func TestShoot_thatIsDeletedByForce(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "forced")
+	with, without := h.values("with", "A", "192.0.2.1"), h.values("without", "A", "192.0.2.1")
+	h.deploy(with)
+	h.deploy(without)
+	good := h.secret
+	h.secret = map[string][]byte{"namespace": []byte(landscape), "kubeconfig": []byte(s.kubeconfig(t, s.config.Host, "revoked"))}
+	c := h.component(without)
+	if err := c.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(without, hasError(gardencorev1beta1.ErrorInfraUnauthenticated))
+	h.setCluster(func(shoot *gardencorev1beta1.Shoot) {
+		shoot.Annotations = map[string]string{v1beta1constants.AnnotationConfirmationForceDeletion: "true"}
+	})
+	if err := c.WaitCleanup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.secret = good
+	h.destroy(with)
+	if h.record(with) != nil || h.record(without) == nil {
+		t.Errorf("with credentials: %v; without: %v", h.record(with), h.record(without))
+	}
+}
+
+func TestRecord_ofAnotherDNSRecordIsLeftAlone(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "owner")
+	values := h.values("api", "A", "192.0.2.1")
+	h.deploy(values)
+	second := *values
+	second.Name, second.Values = "another", []string{"192.0.2.66"}
+	if err := h.component(&second).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dns := h.waitFor(&second, hasError(gardencorev1beta1.ErrorConfigurationProblem))
+	if !strings.Contains(dns.Status.LastError.Description, "belongs to "+h.ns+"/"+values.Name) {
+		t.Errorf("%s", dns.Status.LastError.Description)
+	}
+	h.destroy(&second)
+	if record := h.record(values); record == nil || !slices.Equal(record.Spec.Values, values.Values) {
+		t.Errorf("the Record is %+v", record)
+	}
+}
+
+func TestKubizone_thatIsNotReachable(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "outage")
+	values := h.values("api", "A", "192.0.2.1")
+	h.deploy(values)
+	s.execute(t, "stop")
+	running := false
+	start := func() {
+		if !running {
+			running = true
+			s.execute(t, "start")
+		}
+	}
+	defer start()
+	values.Values = []string{"192.0.2.2"}
+	if err := h.component(values).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(values, hasError(gardencorev1beta1.ErrorRetryableInfraDependencies))
+	start()
+	h.waitFor(values, isHealthy)
+	if record := h.record(values); !slices.Equal(record.Spec.Values, values.Values) {
+		t.Errorf("the Record has %v", record.Spec.Values)
+	}
+}
+
+// The controller is killed between the write of the Record and the end of the operation.
+func TestController_thatIsRestarted(t *testing.T) {
+	s := need(t, &first)
+	p := s.startController(t)
+	h := newShoot(t, s, "restart")
+	values := h.values("api", "A", "192.0.2.1")
+	h.deploy(values)
+	p.stop(t)
+	values.Values = []string{"192.0.2.2"}
+	c := h.component(values)
+	if err := c.Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	if err := c.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if record := h.record(values); !slices.Equal(record.Spec.Values, values.Values) {
+		t.Errorf("the Record has %v", record.Spec.Values)
+	}
+}
+
+// A seed's own DNSRecords and those of the garden belong to no shoot and have no Cluster.
+func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t, "--extension-classes=garden,seed,shoot", "--types=kubizone,aws-route53", "--local-namespaces="+landscape)
+	s.zone(t, "garden.example", landscape)
+	s.namespace(t, "garden", nil)
+	s.grant(t, landscape, "garden", name, recordRules)
+	for _, c := range []struct {
+		class extensionsv1alpha1.ExtensionClass
+		of    string
+	}{{"garden", recordType}, {"seed", recordType}, {"seed", "aws-route53"}, {"shoot", "aws-route53"}} {
+		t.Run(string(c.class)+" "+c.of, func(t *testing.T) {
+			// The Kubizone of this cluster, with the rights of the controller.
+			h := &shoot{t: t, seed: s, ns: "garden", domain: "garden.example", secret: map[string][]byte{"namespace": []byte(landscape)}}
+			values := h.values(string(c.class)+"-"+c.of, "A", "192.0.2.1")
+			values.Class, values.Type = &c.class, c.of
+			h.deploy(values)
+			h.destroy(values)
+			if h.record(values) != nil {
+				t.Error("the Record is left")
+			}
+		})
+	}
+}
+
+func TestHeartbeat_isRenewed(t *testing.T) {
+	s := need(t, &first)
+	s.namespace(t, "garden", nil)
+	s.startController(t)
+	var before time.Time
+	eventually(t, func() error {
+		lease, err := s.kube.CoordinationV1().Leases("garden").Get(t.Context(), extensions.HeartBeatResourceName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if *lease.Spec.HolderIdentity != name {
+			return fmt.Errorf("the holder is %s", *lease.Spec.HolderIdentity)
+		}
+		if before.IsZero() {
+			before = lease.Spec.RenewTime.Time
+		}
+		if !lease.Spec.RenewTime.After(before) {
+			return errors.New("not renewed yet")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,420 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// asController in the environment has this test binary be the controller.
+const asController = "KUBIZONE_GARDENER_TEST_AS_CONTROLLER"
+
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asController) != "" {
+		main()
+		return
+	}
+	code := m.Run()
+	for _, seed := range []*seed{first.made, second.made} {
+		if seed != nil {
+			seed.close()
+		}
+	}
+	os.Exit(code)
+}
+
+// seed is a seed cluster: a kube-apiserver with Gardener's CRDs, and Kubizone behind it.
+type seed struct {
+	client.Client
+	config   *rest.Config
+	kube     *kubernetes.Clientset
+	kubizone *versioned.Clientset
+	path     string // of the administrator's kubeconfig
+
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Scanner
+	errors  *buffer
+	home    string
+}
+
+// once is a seed that is started when the first test needs it.
+type once struct {
+	sync.Once
+	made *seed
+	err  error
+}
+
+var first, second once
+
+func need(t *testing.T, o *once) *seed {
+	t.Helper()
+	o.Do(func() { o.made, o.err = startSeed() })
+	if o.err != nil {
+		if os.Getenv("KUBIZONE_TEST_REQUIRE_ALL") == "" && strings.Contains(o.err.Error(), "hack/build-kube.sh") {
+			t.Skip(o.err)
+		}
+		t.Fatal(o.err)
+	}
+	return o.made
+}
+
+// buffer is written by one goroutine and read by another.
+type buffer struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.text.String()
+}
+
+// controlPlane builds test/controlplane, once. It is in the product's module, which is built from its own vendor/.
+var controlPlane = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "kubizone-gardener-bin-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "controlplane")
+	build := exec.Command("go", "build", "-o", program, "./test/controlplane")
+	build.Dir, build.Env = "../..", productEnvironment()
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build test/controlplane: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// productEnvironment is what the Makefile builds the product with.
+func productEnvironment() []string {
+	return append(os.Environ(), "GOWORK=", "CGO_ENABLED=0", "GOGC=400", "GOFLAGS=-mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false")
+}
+
+func startSeed() (_ *seed, err error) {
+	program, err := controlPlane()
+	if err != nil {
+		return nil, err
+	}
+	s := &seed{errors: &buffer{}}
+	if s.home, err = os.MkdirTemp("", "kubizone-gardener-"); err != nil {
+		return nil, err
+	}
+	s.process = exec.Command(program)
+	s.process.Dir, s.process.Env, s.process.Stderr = "../..", append(productEnvironment(), "TMPDIR="+s.home), s.errors
+	if s.in, err = s.process.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.out = bufio.NewScanner(out)
+	if err := s.process.Start(); err != nil {
+		return nil, err
+	}
+	if !s.out.Scan() {
+		err := errors.Join(s.out.Err(), s.process.Wait())
+		return nil, fmt.Errorf("the control plane did not start: %w\n%s", err, s.errors)
+	}
+	s.path = s.out.Text()
+	if s.config, err = clientcmd.BuildConfigFromFlags("", s.path); err != nil {
+		return nil, err
+	}
+	s.config.QPS = -1
+	if s.Client, err = client.New(s.config, client.Options{Scheme: extensionscontroller.ExtensionsScheme}); err != nil {
+		return nil, err
+	}
+	if s.kube, err = kubernetes.NewForConfig(s.config); err != nil {
+		return nil, err
+	}
+	if s.kubizone, err = versioned.NewForConfig(s.config); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	return s, s.installCRDs(ctx)
+}
+
+func (s *seed) installCRDs(ctx context.Context) error {
+	for _, kind := range []string{"dnsrecords", "clusters"} {
+		text, err := os.ReadFile("testdata/10-crd-extensions.gardener.cloud_" + kind + ".yaml")
+		if err != nil {
+			return err
+		}
+		var crd unstructured.Unstructured
+		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+			return err
+		}
+		if err := s.Create(ctx, &crd); err != nil {
+			return err
+		}
+		if err := poll(ctx, func() error {
+			if err := s.Get(ctx, client.ObjectKeyFromObject(&crd), &crd); err != nil {
+				return err
+			}
+			conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+			for _, one := range conditions {
+				if c := one.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
+					return nil
+				}
+			}
+			return fmt.Errorf("CRD %s is not established", kind)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seed) close() {
+	s.in.Close()
+	s.process.Wait()
+	os.RemoveAll(s.home)
+	if program, err := controlPlane(); err == nil {
+		os.RemoveAll(filepath.Dir(program))
+	}
+}
+
+// execute has the control plane stop or start Kubizone.
+func (s *seed) execute(t *testing.T, command string) {
+	t.Helper()
+	if _, err := fmt.Fprintln(s.in, command); err != nil {
+		t.Fatal(err)
+	}
+	if !s.out.Scan() || s.out.Text() != "done" {
+		t.Fatalf("%s: %s %v\n%s", command, s.out.Text(), s.out.Err(), s.errors)
+	}
+}
+
+// poll returns when f has no error; its last error at the end of ctx.
+func poll(ctx context.Context, f func() error) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// eventually waits until f has no error.
+func eventually(t *testing.T, f func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	if err := poll(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startController runs the controller with these flags until the test ends, with the rights of its ClusterRole.
+func (s *seed) startController(t *testing.T, flags ...string) *controllerProcess {
+	t.Helper()
+	p := &controllerProcess{log: &buffer{}}
+	p.start = func() {
+		from := len(p.log.String())
+		p.cmd = exec.Command(os.Args[0], append([]string{
+			"--kubeconfig", s.controllerKubeconfig(t), "--leader-election=false", "--metrics-bind-address=0", "--health-bind-address=0",
+			"--heartbeat-namespace=garden", "--heartbeat-renew-interval-seconds=1", "--retry-interval=200ms", "--log-format=text",
+		}, flags...)...)
+		p.cmd.Env = append(os.Environ(), asController+"=1")
+		p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+		if err := p.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() error {
+			if !strings.Contains(p.log.String()[from:], "Starting workers") {
+				return errors.New("the controller does not work yet")
+			}
+			return nil
+		})
+	}
+	p.start()
+	t.Cleanup(func() {
+		p.stop(t)
+		if t.Failed() {
+			t.Logf("the controller says:\n%s", p.log)
+		}
+	})
+	return p
+}
+
+type controllerProcess struct {
+	cmd   *exec.Cmd
+	log   *buffer
+	start func()
+}
+
+func (p *controllerProcess) stop(t *testing.T) {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the controller: %v\n%s", err, p.log)
+	}
+}
+
+// controllerKubeconfig is the path of a kubeconfig of the controller's service account, which has the rights that the
+// chart grants and no others.
+func (s *seed) controllerKubeconfig(t *testing.T) string {
+	t.Helper()
+	s.namespace(t, "garden", nil)
+	text, err := os.ReadFile("testdata/rbac.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		var object unstructured.Unstructured
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Create(t.Context(), &object); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, []byte(s.account(t, "garden", name)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// grant binds rules in a namespace to a service account of another.
+func (s *seed) grant(t *testing.T, namespace, of, account string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	s.namespace(t, namespace, nil)
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account}, Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: of, Name: account}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
+	}
+	if _, err := s.kube.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: account}, Rules: rules}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	if _, err := s.kube.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// namespace makes a namespace of the seed, with labels.
+func (s *seed) namespace(t *testing.T, name string, labels map[string]string) {
+	t.Helper()
+	_, err := s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// account makes a service account with rules in its namespace and gives a kubeconfig with its token, as a Secret has
+// it.
+func (s *seed) account(t *testing.T, namespace, name string, rules ...rbacv1.PolicyRule) string {
+	t.Helper()
+	ctx := t.Context()
+	s.namespace(t, namespace, nil)
+	accounts := s.kube.CoreV1().ServiceAccounts(namespace)
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	if len(rules) > 0 {
+		s.grant(t, namespace, namespace, name, rules...)
+	}
+	hour := int64(3600)
+	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.kubeconfig(t, s.config.Host, token.Status.Token)
+}
+
+// kubeconfig is one with a token, for a server with the authority of this seed.
+func (s *seed) kubeconfig(t *testing.T, host, token string) string {
+	t.Helper()
+	ca := s.config.CAData
+	if len(ca) == 0 {
+		var err error
+		if ca, err = os.ReadFile(s.config.CAFile); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": "it",
+		"contexts": []any{map[string]any{"name": "it", "context": map[string]any{"cluster": "it", "user": "it"}}},
+		"clusters": []any{map[string]any{"name": "it", "cluster": map[string]any{"server": host, "certificate-authority-data": ca}}},
+		"users":    []any{map[string]any{"name": "it", "user": map[string]any{"token": token}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// recordRules are the rights that the credentials of a DNSRecord need in their namespace.
+var recordRules = rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"records"}, Verbs: []string{"get", "create", "update", "delete"}}
+
+// zone makes a zone in namespace platform that lets a namespace put any name into it.
+func (s *seed) zone(t *testing.T, domain, for_ string, change ...func(*v1alpha1.Zone)) *v1alpha1.Zone {
+	t.Helper()
+	s.namespace(t, "platform", nil)
+	zone := &v1alpha1.Zone{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: strings.ReplaceAll(domain, ".", "-")},
+		Spec: v1alpha1.ZoneSpec{
+			DomainName:  domain + ".",
+			NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+			Delegations: []v1alpha1.DelegationRule{{Namespace: for_, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		},
+	}
+	for _, f := range change {
+		f(zone)
+	}
+	made, err := s.kubizone.KubizoneV1alpha1().Zones(zone.Namespace).Create(t.Context(), zone, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
