@@ -55,8 +55,8 @@ type Source struct {
 	EncryptionProviderConfigFile string
 }
 
-// Open connects to the store. codecOf says how the objects of a resource are written there. The caller closes the
-// client.
+// Open connects to the store. codecOf says how the objects of a resource are written there, one of kubi.zone or with
+// its group ("bind9clusters.bind9.kubi.zone"). The caller closes the client.
 func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), s.Etcd)
 	var encryption value.ResourceTransformers
@@ -68,7 +68,11 @@ func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf fu
 		encryption = encryptionconfig.StaticTransformers(loaded.Transformers)
 	}
 	codecOf = func(resource string) objects.ObjectCodec {
-		return objectCodec(options, encryption, v1alpha1.Resource(resource))
+		named := schema.ParseGroupResource(resource)
+		if named.Group == "" {
+			named.Group = v1alpha1.GroupName
+		}
+		return objectCodec(options, encryption, named)
 	}
 	client, err = dialEtcd(ctx, options.StorageConfig.Transport)
 	return client, codecOf, err

@@ -18,6 +18,6 @@ func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	}
 	defer client.Close()
 	return fsck.Run(ctx, fsck.Config{
-		Client: client.Client, Prefix: apiserver.Prefix, Zones: codecOf("zones"), Records: codecOf("records"), Delegations: codecOf("delegations"),
+		Client: client.Client, Prefix: apiserver.Prefix, Zones: codecOf("zones"), Records: codecOf("records"), Delegations: codecOf("delegations"), Further: codecOf,
 	})
 }

@@ -22,6 +22,10 @@ func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records, delegations := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records, keys.Objects("delegations"): delegations}
+	servers := map[string]bool{}
+	for _, resource := range layout.FleetResources {
+		live[keys.Objects(resource)] = servers
+	}
 	var config []byte
 	err := embed.ReadSnapshot(path, func(change embed.Change) {
 		m.Revision = change.Revision
@@ -49,7 +53,7 @@ func (m *Manifest) readContents(path string) error {
 		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, keys.Config(), config)
 	}
 	m.Format, m.LeastReader = format.Format, format.LeastReader
-	m.Zones, m.Records, m.Delegations = len(zones), len(records), len(delegations)
+	m.Zones, m.Records, m.Delegations, m.Servers = len(zones), len(records), len(delegations), len(servers)
 	return nil
 }
 
@@ -57,14 +61,18 @@ func (m *Manifest) readContents(path string) error {
 func (m *Manifest) compareContents(ctx context.Context, client *clientv3.Client) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	restored := Manifest{}
-	for prefix, n := range map[string]*int{keys.Objects("zones"): &restored.Zones, keys.Objects("records"): &restored.Records, keys.Objects("delegations"): &restored.Delegations} {
+	counts := map[string]*int{keys.Objects("zones"): &restored.Zones, keys.Objects("records"): &restored.Records, keys.Objects("delegations"): &restored.Delegations}
+	for _, resource := range layout.FleetResources {
+		counts[keys.Objects(resource)] = &restored.Servers
+	}
+	for prefix, n := range counts {
 		answer, err := client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			return err
 		}
-		*n = int(answer.Count)
+		*n += int(answer.Count)
 	}
-	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Delegations != m.Delegations {
+	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Delegations != m.Delegations || restored.Servers != m.Servers {
 		return fmt.Errorf("it held %s, and %s are restored: not this file's manifest; copy both files again, or take another backup", m, &restored)
 	}
 	return nil

@@ -40,6 +40,8 @@ type Manifest struct {
 	Zones       int   `json:"zones"`
 	Records     int   `json:"records"`
 	Delegations int   `json:"delegations,omitempty"`
+	// Servers is how many objects of bind9.kubi.zone are written at it.
+	Servers int `json:"servers,omitempty"`
 	// Bytes and SHA256 (hex) are of the snapshot's file.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -47,10 +49,17 @@ type Manifest struct {
 
 // String says how much it is, for people.
 func (m *Manifest) String() string {
-	if m.Delegations > 0 {
-		return fmt.Sprintf("%d zones, %d records and %d delegations", m.Zones, m.Records, m.Delegations)
+	text := fmt.Sprintf("%d zones", m.Zones)
+	last := fmt.Sprintf("%d records", m.Records)
+	for _, further := range []struct {
+		n    int
+		what string
+	}{{m.Delegations, "delegations"}, {m.Servers, "objects of BIND 9 servers"}} {
+		if further.n > 0 {
+			text, last = text+", "+last, fmt.Sprintf("%d %s", further.n, further.what)
+		}
 	}
-	return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records)
+	return text + " and " + last
 }
 
 // ManifestFile is where the manifest of a backup is.

@@ -30,6 +30,8 @@ type Config struct {
 	Zones, Records objects.ObjectCodec
 	// Delegations is the codec of Delegations; the zero value is that of Records.
 	Delegations objects.ObjectCodec
+	// Further are the codecs of layout.FleetResources, by their names; nil: those objects are not read.
+	Further func(resource string) objects.ObjectCodec
 	// Revision to check; 0: the present one.
 	Revision int64
 }
@@ -141,7 +143,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readCuts, c.readRecords, c.readMembers,
-		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals,
+		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals, c.readServers,
 	} {
 		if err := step(); err != nil {
 			return c.report, fmt.Errorf("checking the store: %w", err)

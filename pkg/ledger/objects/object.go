@@ -71,6 +71,17 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
 }
 
+// DecodeNew reads an object of a kind that its text says.
+func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
+	if c.Transformer != nil {
+		var err error
+		if data, _, err = c.Transformer.TransformFromStorage(ctx, data, storageKey(key)); err != nil {
+			return nil, err
+		}
+	}
+	return runtime.Decode(c.Codec, data)
+}
+
 // LawZone is the zone an object says it is.
 func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	spec, err := ZoneSpec(o)
