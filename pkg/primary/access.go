@@ -36,6 +36,8 @@ type Target struct {
 	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
 	// NoCatalog says that it does not follow the catalog, and is not told of it.
 	NoCatalog bool
+	// NoZones says that it transfers the zones from another server, and is told of the catalog alone.
+	NoZones bool
 }
 
 // access is the compiled form of the rules. Without a rule no peer is allowed.

@@ -176,8 +176,9 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	targets := at.class.targets()
 	if !served {
 		targets = nil
-	} else if at.class.isCatalog(at.fqdn) {
-		targets = slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return target.NoCatalog })
+	} else {
+		catalog := at.class.isCatalog(at.fqdn)
+		targets = slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return catalog && target.NoCatalog || !catalog && target.NoZones })
 	}
 	n.forgetTargets(at, targets)
 	if len(targets) == 0 {

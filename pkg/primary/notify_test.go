@@ -364,15 +364,16 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	}
 }
 
-// A secondary that ignores the catalog is told of the zones of the class, and not of the catalog.
-func TestNotify_notOfACatalogThatIsIgnored(t *testing.T) {
+// A secondary that ignores the catalog is told of the zones of the class, and not of the catalog; one that transfers the
+// zones from another server is told of the catalog alone.
+func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	set := served(snapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
-	follows, ignores := newSecondary(t, answers), newSecondary(t, answers)
+	follows, ignores, behind := newSecondary(t, answers), newSecondary(t, answers), newSecondary(t, answers)
 	p := start(t, Config{Zones: set, NotifyInterval: time.Millisecond})
 	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
 	class, err := p.AddClass(ClassConfig{
-		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: ignores.at(), NoCatalog: true}, {Addr: follows.at()}},
+		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: ignores.at(), NoCatalog: true}, {Addr: behind.at(), NoZones: true}, {Addr: follows.at()}},
 	}, Membership{Members: members, Serial: 101})
 	if err != nil {
 		t.Fatal(err)
@@ -385,5 +386,9 @@ func TestNotify_notOfACatalogThatIsIgnored(t *testing.T) {
 	ignores.wait(t, 2)
 	if got := ignores.serials(); !slices.Equal(got, []uint32{7, 8}) {
 		t.Errorf("told of the serials %d; the zone had 7 and 8", got)
+	}
+	behind.wait(t, 2)
+	if got := behind.serials(); !slices.Equal(got, []uint32{101, 102}) {
+		t.Errorf("told of the serials %d; the catalog had 101 and 102", got)
 	}
 }

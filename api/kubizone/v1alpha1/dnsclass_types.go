@@ -188,8 +188,8 @@ type Secondary struct {
 	// +optional
 	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
 	// signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as
-	// that one writes it. The server has a serial when it answers with a serial of the signer that has it. Absent: the
-	// server transfers them from Kubizone.
+	// that one writes it. The server has a serial when it answers with a serial of the signer that has it, and gets
+	// NOTIFY for the catalog zone alone. Absent: the server transfers its zones from Kubizone.
 	// +optional
 	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 }

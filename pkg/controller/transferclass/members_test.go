@@ -260,13 +260,24 @@ func TestReadPeers(t *testing.T) {
 	}), get)
 	do(t, err)
 	told := fmt.Sprint(peers.Class.Notify)
-	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false} {[2001:db8::1]:5353 own.example. true} {192.0.2.9:53 common.example. false}]" {
+	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false false} {[2001:db8::1]:5353 own.example. true false} {192.0.2.9:53 common.example. false false}]" {
 		t.Errorf("catalog %s, told %s", peers.Catalog, told)
 	}
 	if fmt.Sprint(peers.Class.Allow) != "[{[] common.example.} {[] own.example.}]" || len(peers.Class.Keys) != 2 {
 		t.Errorf("let in: %v", peers.Class.Allow)
 	}
 	if s := peers.Secondaries; len(s) != 3 || s[0].Key.Name != "common.example." || s[1].Key.Name != "own.example." || s[1].Key.Algorithm != "hmac-sha512." || s[1].Name != "[2001:db8::1]:5353" {
+		t.Errorf("waited for: %+v", s)
+	}
+	// What transfers from a signer is told of no zone.
+	peers, err = ReadPeers(of(v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{
+		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
+	}}), get)
+	do(t, err)
+	if told := fmt.Sprint(peers.Class.Notify); told != "[{192.0.2.1:53  false false} {192.0.2.2:53  false true}]" {
+		t.Errorf("told %s", told)
+	}
+	if s := peers.Secondaries; !s[0].Signs || s[0].Signer != "" || s[1].Signs || s[1].Signer != "192.0.2.1" || s[2].Signer != "192.0.2.1" {
 		t.Errorf("waited for: %+v", s)
 	}
 	// Without keys peers are known by their addresses, and local ones only with leave.

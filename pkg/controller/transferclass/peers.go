@@ -84,8 +84,8 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 		return Peers{}, err
 	}
 	reachable := func(at netip.AddrPort) bool { return of.Spec.AllowLocalAddresses || dial.Check(at.Addr()) == nil }
-	tell := func(at netip.AddrPort, key *primary.Key, catalog v1alpha1.CatalogUse) {
-		target := primary.Target{Addr: at, NoCatalog: catalog == v1alpha1.CatalogIgnore}
+	tell := func(target primary.Target, key *primary.Key) {
+		at := target.Addr
 		if key != nil {
 			target.Key = key.Name
 		}
@@ -106,8 +106,10 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 		if key == nil {
 			key = common
 		}
-		tell(at, key, s.Catalog)
 		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs, Signer: s.Signer}
+		if target := (primary.Target{Addr: at, NoCatalog: one.NoCatalog, NoZones: one.Signer != ""}); !target.NoCatalog || !target.NoZones {
+			tell(target, key)
+		}
 		switch {
 		case key != nil:
 			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}
@@ -121,7 +123,7 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 		if err != nil {
 			return Peers{}, invalid("transfer.alsoNotify[%d]: %v", i, err)
 		}
-		tell(at, common, v1alpha1.CatalogFollow)
+		tell(primary.Target{Addr: at}, common)
 	}
 	return peers, nil
 }

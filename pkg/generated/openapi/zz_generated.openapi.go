@@ -9606,7 +9606,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"signer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as that one writes it. The server has a serial when it answers with a serial of the signer that has it. Absent: the server transfers them from Kubizone.",
+							Description: "signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as that one writes it. The server has a serial when it answers with a serial of the signer that has it, and gets NOTIFY for the catalog zone alone. Absent: the server transfers its zones from Kubizone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -27,8 +27,8 @@ type SecondaryApplyConfiguration struct {
 	// to its TSIG key, or without one to the controller's address.
 	Signs *bool `json:"signs,omitempty"`
 	// signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as
-	// that one writes it. The server has a serial when it answers with a serial of the signer that has it. Absent: the
-	// server transfers them from Kubizone.
+	// that one writes it. The server has a serial when it answers with a serial of the signer that has it, and gets
+	// NOTIFY for the catalog zone alone. Absent: the server transfers its zones from Kubizone.
 	Signer *string `json:"signer,omitempty"`
 }
 
