@@ -364,8 +364,8 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	}
 }
 
-// A secondary that ignores the catalog is told of the zones of the class, and not of the catalog; one that transfers the
-// zones from another server is told of the catalog alone.
+// A secondary that ignores the catalog is told of the zones of the class, and not of the catalog; one that transfers
+// the zones from another server is told of the catalog alone.
 func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	set := served(snapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
