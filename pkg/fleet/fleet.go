@@ -16,6 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
@@ -270,6 +271,9 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		again, err := l.reconcile(ctx, at)
 		switch {
 		case ctx.Err() != nil:
+		case isExpected(err):
+			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
+			l.queue.AddRateLimited(at)
 		case err != nil:
 			klog.FromContext(ctx).Error(err, "fleet: trying again", "kind", name, "object", at)
 			l.queue.AddRateLimited(at)
@@ -281,4 +285,14 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		}
 		l.queue.Done(at)
 	}
+}
+
+// isExpected says of an error that it is no fault: the informer lags behind what was written, or the status says what
+// is in the way.
+func isExpected(err error) bool {
+	var other *foreign
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isExpected(one) })
+	}
+	return apierrors.IsConflict(err) || errors.As(err, &other)
 }

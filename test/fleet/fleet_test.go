@@ -5,7 +5,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -95,9 +93,6 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	if err := c.kube.Aggregate(ctx, c.server.Addr, c.kube.ClusterCA.PEM); err != nil {
 		return nil, err
 	}
-	if err := c.aggregateSecond(ctx); err != nil {
-		return nil, err
-	}
 	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
 		return nil, err
 	}
@@ -120,23 +115,6 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	}
 	return c, c.kube.StartControllerManager(ctx)
 })
-
-// aggregateSecond registers bind9.kubi.zone beside kubi.zone.
-func (c *cluster) aggregateSecond(ctx context.Context) error {
-	services, err := dynamic.NewForConfig(c.kube.Admin())
-	if err != nil {
-		return err
-	}
-	_, err = services.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1alpha1." + bind9.GroupName},
-		"spec": map[string]any{
-			"group": bind9.GroupName, "version": "v1alpha1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(15),
-			"service":  map[string]any{"namespace": kuberig.InstallNamespace, "name": kuberig.ServerName, "port": int64(c.server.Addr.Port())},
-			"caBundle": base64.StdEncoding.EncodeToString(c.kube.ClusterCA.PEM),
-		},
-	}}, metav1.CreateOptions{})
-	return err
-}
 
 // need is the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not built.
 func need(t *testing.T) *cluster {

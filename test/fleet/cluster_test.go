@@ -1,0 +1,354 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/fleet/render"
+)
+
+func (w *world) names(namespace string) []string {
+	w.t.Helper()
+	list, err := w.ours.Bind9V1alpha1().Bind9Instances(namespace).List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	var names []string
+	for _, o := range list.Items {
+		if o.DeletionTimestamp == nil {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *world) waitNames(namespace string, want ...string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("the instances of %s are %q", namespace, want), func() error {
+		if got := w.names(namespace); !slices.Equal(got, want) {
+			return fmt.Errorf("they are %q", got)
+		}
+		return nil
+	})
+}
+
+// TestProvider_makesClustersAndServers: the source document's example, a provider of three namespaces with two
+// primaries and three secondaries, from its creation to its deletion.
+func TestProvider_makesClustersAndServers(t *testing.T) {
+	w := newWorld(t, "platform-dns")
+	for _, further := range []string{"team-web", "team-api"} {
+		_, err := w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: further}}, metav1.CreateOptions{})
+		w.must(err)
+		w.runKubelet(further)
+	}
+	namespaces := []string{"platform-dns", "team-api", "team-web"}
+	w.runFleet(nil, namespaces...)
+	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
+	_, err := providers.Create(w.ctx, &bind9.ClusterBind9Provider{
+		ObjectMeta: metav1.ObjectMeta{Name: "global-dns"}, Spec: bind9.ClusterBind9ProviderSpec{
+			Namespaces: append(slices.Clone(namespaces), "not-there"),
+			Bind9ClusterSpec: bind9.Bind9ClusterSpec{
+				Primary: &bind9.RoleSettings{Replicas: 2}, Secondary: &bind9.RoleSettings{Replicas: 3, Labels: map[string]string{"tier": "edge"}},
+			},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	all := []string{"global-dns-primary-0", "global-dns-primary-1", "global-dns-secondary-0", "global-dns-secondary-1", "global-dns-secondary-2"}
+	for _, namespace := range namespaces {
+		w.waitNames(namespace, all...)
+	}
+	w.until("every server is ready", func() error {
+		provider, err := providers.Get(w.ctx, "global-dns", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if s := provider.Status.Servers; s.Desired != 15 || s.Ready != 15 {
+			return fmt.Errorf("servers: %+v", s)
+		}
+		return is(provider.Status.Conditions, bind9.ConditionReady, "False/PartiallyReady") // one namespace is missing
+	})
+	edge, err := w.ours.Bind9V1alpha1().Bind9Instances("team-web").List(w.ctx, metav1.ListOptions{LabelSelector: "tier=edge," + bind9.LabelRole + "=secondary"})
+	w.must(err)
+	if len(edge.Items) != 3 {
+		t.Errorf("%d secondaries have the labels of their role", len(edge.Items))
+	}
+	// One key for the servers of a cluster, another for each cluster.
+	keys := map[string]bool{}
+	for _, namespace := range namespaces {
+		secret, err := w.core.CoreV1().Secrets(namespace).Get(w.ctx, "global-dns-tsig", metav1.GetOptions{})
+		w.must(err)
+		keys[string(secret.Data["secret"])] = true
+	}
+	if len(keys) != 3 {
+		t.Errorf("%d TSIG keys for three clusters", len(keys))
+	}
+
+	// The namespace comes, another goes.
+	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-there"}}, metav1.CreateOptions{})
+	w.must(err)
+	w.until("the missing cluster is made", func() error {
+		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("not-there").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		return err
+	})
+	_, err = providers.Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"namespaces":["platform-dns","team-web"],"secondary":{"replicas":1}}}`), metav1.PatchOptions{})
+	w.must(err)
+	w.waitNames("team-web", "global-dns-primary-0", "global-dns-primary-1", "global-dns-secondary-0")
+	w.waitNames("team-api")
+	w.until("the cluster of team-api is gone", func() error {
+		if left := w.listMade("team-api"); len(left) > 0 {
+			return fmt.Errorf("left: %q", left)
+		}
+		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("team-api").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return errStillThere
+		}
+		return nil
+	})
+
+	w.must(providers.Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
+	w.until("the provider is gone", func() error {
+		if _, err := providers.Get(w.ctx, "global-dns", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errStillThere
+		}
+		return nil
+	})
+	for _, namespace := range append(namespaces, "not-there") {
+		if left := append(w.names(namespace), w.listMade(namespace)...); len(left) > 0 {
+			t.Errorf("%s: left %q", namespace, left)
+		}
+	}
+}
+
+// TestCluster_scalesByTheHighestIndex: the highest index goes first and comes back last; an instance of another owner
+// in the way is left alone.
+func TestCluster_scalesByTheHighestIndex(t *testing.T) {
+	w := newWorld(t, "scales")
+	theirs := w.createInstance("prod-secondary-1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.runFleet(nil, w.namespace)
+	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 3}}}, metav1.CreateOptions{})
+	w.must(err)
+	w.waitNames(w.namespace, "prod-secondary-0", "prod-secondary-1", "prod-secondary-2")
+	condition := func(want string) {
+		t.Helper()
+		w.until("the cluster is "+want, func() error {
+			cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return is(cluster.Status.Conditions, bind9.ConditionDegraded, want)
+		})
+	}
+	condition("True/Foreign")
+	if now := w.instance("prod-secondary-1"); now.UID != theirs.UID || len(now.OwnerReferences) > 0 {
+		t.Errorf("the other owner's instance was changed: %+v", now.ObjectMeta)
+	}
+	w.must(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
+	condition("False")
+	budget, err := w.core.PolicyV1().PodDisruptionBudgets(w.namespace).Get(w.ctx, "prod-secondary", metav1.GetOptions{})
+	w.must(err)
+	w.until("the budget selects the pods of all servers", func() error {
+		pods, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(budget.Spec.Selector)})
+		if err != nil || len(pods.Items) < 3 {
+			return fmt.Errorf("%d pods: %v", len(pods.Items), err)
+		}
+		return nil
+	})
+	scale := func(n int32) {
+		t.Helper()
+		at, err := clusters.GetScale(w.ctx, "prod", metav1.GetOptions{})
+		w.must(err)
+		at.Spec.Replicas = n
+		_, err = clusters.UpdateScale(w.ctx, "prod", at, metav1.UpdateOptions{})
+		w.must(err)
+	}
+	first := w.instance("prod-secondary-0").UID
+	scale(1)
+	w.waitNames(w.namespace, "prod-secondary-0")
+	scale(2)
+	w.waitNames(w.namespace, "prod-secondary-0", "prod-secondary-1")
+	if w.instance("prod-secondary-0").UID != first {
+		t.Error("the lowest index was made anew")
+	}
+}
+
+// TestInstance_rotatesItsKeyWithAnOverlap: the former key stays until every pod has the new one (F3).
+func TestInstance_rotatesItsKeyWithAnOverlap(t *testing.T) {
+	w := newWorld(t, "rotates")
+	at := clocktesting.NewFakeClock(time.Now())
+	w.runFleet(at, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary, ServerSettings: bind9.ServerSettings{RNDCKey: &bind9.RNDCKey{RotateAfter: &metav1.Duration{Duration: time.Hour}}}})
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
+	secrets := w.core.CoreV1().Secrets(w.namespace)
+	key := func() render.ControlKeys {
+		t.Helper()
+		secret, err := secrets.Get(w.ctx, "ns1-rndc-key", metav1.GetOptions{})
+		w.must(err)
+		keys, err := render.ReadControlKeys(secret.Annotations, secret.Data)
+		w.must(err)
+		return keys
+	}
+	nudge := func() { // a look is due: the queue's own clock is the real one
+		t.Helper()
+		_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d"}}}`, time.Now().UnixNano()), metav1.PatchOptions{})
+		w.must(err)
+	}
+	first := key()
+	generation := func() int64 {
+		t.Helper()
+		deployment, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
+		w.must(err)
+		return deployment.Generation
+	}
+	before := generation()
+	at.Step(61 * time.Minute)
+	nudge()
+	w.waitInstance("ns1", bind9.ConditionProgressing, "True/RotatingKey")
+	both := key()
+	if both.Former == nil || both.Former.Name != first.Current.Name || both.Current.Name == first.Current.Name {
+		t.Fatalf("during the rotation: %v and former %v, first %v", both.Current.Name, both.Former, first.Current.Name)
+	}
+	// The pod has the former configuration: nothing goes.
+	nudge()
+	if again := key(); again.Former == nil || again.Current.Name != both.Current.Name {
+		t.Errorf("a pod has not read the new key, and it is %v", again)
+	}
+	want := w.instance("ns1").Status.ConfigHash
+	w.mu.Lock()
+	for _, endpoint := range w.instance("ns1").Status.Endpoints {
+		w.loaded[endpoint.Pod] = want
+	}
+	w.mu.Unlock()
+	w.until("the former key goes", func() error {
+		if now := key(); now.Former != nil {
+			return errStillThere
+		}
+		return nil
+	})
+	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
+	if now := key(); now.Current.Name != both.Current.Name {
+		t.Errorf("it is another key: %s", now.Current.Name)
+	}
+	if generation() != before {
+		t.Error("the rotation replaced the pod")
+	}
+
+	// A lost Secret: the pod cannot be told of another key, so it is replaced.
+	w.must(secrets.Delete(w.ctx, "ns1-rndc-key", metav1.DeleteOptions{}))
+	w.until("a key is made, and the pod replaced", func() error {
+		if _, err := secrets.Get(w.ctx, "ns1-rndc-key", metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if generation() == before {
+			return fmt.Errorf("the Deployment is as before")
+		}
+		return nil
+	})
+}
+
+// TestSweep_hasBrakes: what an instance left that is gone without its finalizer is removed after two live 404s ten
+// minutes apart; what another installation made is not, nor anything while the API has no instance (F5).
+func TestSweep_hasBrakes(t *testing.T) {
+	w := newWorld(t, "swept")
+	at := clocktesting.NewFakeClock(time.Now())
+	w.runFleet(at, w.namespace)
+	for _, name := range []string{"stays", "lost-0", "lost-1"} {
+		w.createInstance(name, bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	}
+	for _, name := range []string{"stays", "lost-0", "lost-1"} {
+		w.waitInstance(name, bind9.ConditionReady, "True")
+	}
+	_, err := w.core.CoreV1().ConfigMaps(w.namespace).Create(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "other-installation", Labels: map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "elsewhere.fleet"}, Annotations: map[string]string{render.AnnotationOwner: "Bind9Instance/never"},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	// A store that was restored from an older backup has neither of them.
+	w.stop()
+	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	for _, name := range []string{"lost-0", "lost-1"} {
+		_, err := instances.Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		w.must(err)
+		w.must(instances.Delete(w.ctx, name, metav1.DeleteOptions{}))
+	}
+	w.runFleet(at, w.namespace)
+	left := func() string {
+		var of []string
+		for _, o := range w.listMade(w.namespace) {
+			if strings.HasPrefix(o, "deployments/") {
+				of = append(of, strings.TrimPrefix(o, "deployments/"))
+			}
+		}
+		slices.Sort(of)
+		return strings.Join(of, " ")
+	}
+	look := func(steps int) { // a look each two minutes
+		t.Helper()
+		for range steps {
+			w.until("the sweep waits", func() error {
+				if !at.HasWaiters() {
+					return fmt.Errorf("it looks")
+				}
+				return nil
+			})
+			at.Step(2 * time.Minute)
+		}
+		w.until("the sweep has looked", func() error {
+			if !at.HasWaiters() {
+				return fmt.Errorf("it looks")
+			}
+			return nil
+		})
+	}
+	look(4)
+	if got := left(); got != "lost-0 lost-1 stays" {
+		t.Errorf("after eight minutes: %s", got)
+	}
+	look(2)
+	if got := left(); got != "lost-0 stays" && got != "lost-1 stays" {
+		t.Errorf("after twelve minutes: %s, want one swept", got)
+	}
+	// Of two owners 5 % an hour are one in ten hours.
+	look(30)
+	if got := left(); got != "lost-0 stays" && got != "lost-1 stays" {
+		t.Errorf("an hour later: %s", got)
+	}
+	look(270)
+	if got := left(); got != "stays" {
+		t.Errorf("ten hours later: %s", got)
+	}
+	for _, o := range w.listMade(w.namespace) {
+		if strings.Contains(o, "lost") && !strings.HasPrefix(o, "pods/") {
+			t.Errorf("%s is left", o)
+		}
+	}
+	// An empty list is more likely a new store than the end of all servers.
+	w.stop()
+	list, err := w.ours.Bind9V1alpha1().Bind9Instances("").List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	for _, o := range list.Items { // those of other tests, which have ended, too
+		of := w.ours.Bind9V1alpha1().Bind9Instances(o.Namespace)
+		_, err := of.Patch(w.ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		w.must(err)
+		if err := of.Delete(w.ctx, o.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			w.must(err)
+		}
+	}
+	w.runFleet(at, w.namespace)
+	look(30)
+	if got := left(); got != "stays" {
+		t.Errorf("with no instance in the API: %q", got)
+	}
+}
