@@ -68,10 +68,27 @@ func newSigningServer(t *testing.T) *signingServer {
 	return s
 }
 
-// sign has it serve lines, beside signatures, with the next serial.
+// change changes it, or reads of it.
+func (s *signingServer) change(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
+// transfers are those that it has answered: of the whole zone, of differences.
+func (s *signingServer) transfers() (whole, partial int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.whole, s.partial
+}
+
+// sign has it serve lines, beside signatures, with a serial; 0: the next one.
 func (s *signingServer) sign(at uint32, lines ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if at == 0 {
+		at = s.serial + 1
+	}
 	if s.serial != 0 {
 		s.history[s.serial] = s.lines
 	}
@@ -179,7 +196,9 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 	}
 	check := func(what string, plan delivery.Plan, confirmed serial.Serial, rows ...serial.Serial) {
 		t.Helper()
-		plan.CallTimeout = 100 * time.Millisecond // the time to wait for servers
+		if confirmed == 0 {
+			plan.CallTimeout = 300 * time.Millisecond // all of it is waited
+		}
 		report, err := p.Deliver(t.Context(), plan, pass)
 		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {
 			t.Fatalf("%s: %+v, %v; want %d, %d", what, report, err, confirmed, rows)
@@ -202,8 +221,8 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		check("signed anew", ten, 10, 10, 10)
 		public.serial.Store(1001 + at)
 	}
-	if s.whole != 1 || s.partial != 10 {
-		t.Errorf("%d transfers of the whole zone, %d differences", s.whole, s.partial)
+	if whole, partial := s.transfers(); whole != 1 || partial != 10 {
+		t.Errorf("%d transfers of the whole zone, %d differences", whole, partial)
 	}
 	eleven, next := zoneAt(11, "second")
 	change(11, "first", "second")
@@ -229,30 +248,29 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 		for _, line := range fourth {
 			lines = append(lines, altered(line))
 		}
-		s.sign(s.serial+1, lines...)
+		s.sign(0, lines...)
 		check("altered: "+what, thirteen, 0, 13, 0)
-		s.sign(s.serial+1, fourth...)
+		s.sign(0, fourth...)
 		check("mended: "+what, thirteen, 13, 13, 13)
 	}
-	s.soa = "1 2 3 4"
-	s.sign(s.serial+1, fourth...)
+	s.change(func() { s.soa = "1 2 3 4" })
+	s.sign(0, fourth...)
 	check("an altered SOA", thirteen, 0, 13, 0)
-	s.soa = signerSOA
+	s.change(func() { s.soa = signerSOA })
 	// It has lost its differences, or all it had, or knows no IXFR.
-	s.history = map[uint32][]string{}
-	s.sign(s.serial+1, fourth...)
-	clear(s.history)
+	s.sign(0, fourth...)
+	s.change(func() { clear(s.history) })
 	check("no differences", thirteen, 13, 13, 13)
 	s.sign(5, fourth...)
 	check("begun anew", thirteen, 13, 13, 13)
-	s.noIXFR = true
+	s.change(func() { s.noIXFR = true })
 	s.sign(6, fourth...)
 	check("no IXFR", thirteen, 13, 13, 13)
-	if s.whole != 8 { // the first one, one for each altered zone, and these three
-		t.Errorf("%d transfers of the whole zone", s.whole)
+	if whole, _ := s.transfers(); whole != 8 { // the first one, one for each altered zone, and these three
+		t.Errorf("%d transfers of the whole zone", whole)
 	}
 	// One look is enough for a server behind, also where the signer is transferred from first, as after a restart.
-	public.serial.Store(s.serial)
+	s.change(func() { public.serial.Store(s.serial) })
 	p = w.provider(t, Secondary{Name: "public", Addr: public.addr, Signer: "signer"}, Secondary{Name: "signer", Addr: s.addr, Signs: true})
 	drift, err := p.Verify(t.Context(), thirteen)
 	if err != nil || drift.Servers[0].Serial != 13 || drift.Servers[1].Serial != 13 || drift.Servers[0].Err != nil || drift.Servers[1].Err != nil {
@@ -280,7 +298,7 @@ func TestDeliver_saysWhySignersCannotBeCompared_S6_9(t *testing.T) {
 	plan, lines := zoneAt(10, "first")
 	w.put(t, plan)
 	s.sign(1000, lines...)
-	s.refuses = true
+	s.change(func() { s.refuses = true })
 	p := w.provider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
 	for range 2 {
 		report, err := p.Deliver(t.Context(), plan, pass)
@@ -347,15 +365,15 @@ func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
 	}
 	verify(10, "its serial 1000 has the data of 10")
 	s.sign(1001, strings.Replace(strings.Join(lines, "\n"), "first", "forged", 1))
-	s.lines = strings.Split(s.lines[0], "\n")
+	s.change(func() { s.lines = strings.Split(s.lines[0], "\n") })
 	verify(10, "its serial 1001 is compared in 1h0m0s")
 	p.pace.free = time.Time{}
 	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Now().Add(time.Hour)
 	verify(10, "its serial 1001 is compared in 1h0m0s")
 	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Time{}
 	verify(0, "its serial 1001 has not the data of 10")
-	if s.whole+s.partial != 2 {
-		t.Errorf("%d transfers, want 2", s.whole+s.partial)
+	if whole, partial := s.transfers(); whole+partial != 2 {
+		t.Errorf("%d transfers, want 2", whole+partial)
 	}
 }
 
