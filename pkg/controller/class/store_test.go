@@ -86,6 +86,11 @@ func begun() delivery.State {
 		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
 		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}, Unlisted: true},
 		Failed: 1, Skipped: 2, Holder: "me",
+		Servers: []delivery.Server{
+			{Name: "192.0.2.1", Serial: 7, Note: "its serial is 1000", At: time.Unix(5000, 0)},
+			{Name: "192.0.2.2", Serial: 6, At: time.Unix(5000, 0)},
+			{Name: "192.0.2.3", Err: &delivery.Error{Reason: delivery.ReasonServerError, Message: "192.0.2.3: no answer"}, At: time.Unix(5000, 0)},
+		},
 		Former: []delivery.Former{{Zone: name.MustParse("example.net."), From: 3, RRsets: []delivery.RRsetKey{{Name: name.MustParse("a.example.net."), Type: rdata.A}}, Unlisted: true}},
 		Error:  &delivery.StateError{Reason: delivery.ReasonValidationFailed, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
 		Ready:  delivery.Condition{Status: delivery.False, Reason: delivery.ReasonValidationFailed, Message: "it could not"},

@@ -4,7 +4,8 @@
 // Package class_delivered proves: what a DNSClass with a block transfer says happens at real secondaries. Zones appear,
 // change, are replaced and disappear on BIND, Knot and PowerDNS by the catalog of the class and on NSD by its own
 // configuration; a Record is Ready when every secondary that the class lists answers with it; peers of one class see
-// nothing of another; every primary shows the same; and a secondary that was away catches up by the difference.
+// nothing of another; every primary shows the same; a secondary that was away catches up by the difference; and what a
+// secondary signs by the files of docs/dnssec.md is current when its data is that of the zone.
 package class_delivered
 
 import (
