@@ -124,7 +124,7 @@ func unavailable(cause error, message string) *problem {
 	return &problem{status: http.StatusServiceUnavailable, message: message + "; the log of the agent says why", retry: retryTime, cause: cause}
 }
 
-// busy is the answer to a request that is one too many (A6).
+// busy is the answer to a request beyond a bound (A6).
 func busy(retry time.Duration, format string, arguments ...any) *problem {
 	p := refuse(http.StatusTooManyRequests, format, arguments...)
 	p.retry = max(retry, time.Second)

@@ -72,7 +72,7 @@ func TestZone_livesOnce(t *testing.T) {
 	}
 	f.want(200, `["example.org"]`, "GET", "/zones", nil)
 
-	// What was written by update survives a restart of named, which the POSTs of other servers prevent.
+	// A record that was written by update survives a restart of named: the second POST left the journal alone.
 	f.bind.Stop()
 	if err := f.bind.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -427,7 +427,7 @@ func TestReady_failsWithNamed(t *testing.T) {
 	}
 }
 
-// TestRequests_areBounded: what is too long, too fast or not ours is answered before it costs named anything (A5, A6).
+// TestRequests_areBounded: a request that is too long, too fast or not ours is refused before named is asked (A5, A6).
 func TestRequests_areBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

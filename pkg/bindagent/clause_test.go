@@ -36,7 +36,7 @@ func TestClauses_readWhatNamedShows(t *testing.T) {
 	}
 }
 
-// FuzzClauses: what is read is written so that it is read again, and no text crashes the parser.
+// FuzzClauses: a block that was read is written so that it is read again, and no text crashes the parser.
 func FuzzClauses(f *testing.F) {
 	f.Add(`zone "example.org" { type primary; file "x"; allow-update { key "k"; }; };`)
 	f.Add(`z { a "\"" ; b { { ; } ; } ; }`)

@@ -44,7 +44,8 @@ func (l *loadedConfig) check() string {
 }
 
 // WatchConfig has named read its configuration when the files of it change, until ctx ends. It looks once at first and
-// then at each tick. A configuration that named refuses is offered again at each of them: what it refers to may come.
+// then at each tick. A configuration that named refuses is offered again at each tick: a file that it includes may
+// come later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return

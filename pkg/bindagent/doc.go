@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package bindagent is an HTTP server beside one named: it adds, changes and removes zones of a running BIND, and
-// writes records into them. It speaks the API of bindcar 0.9 (openapi.yaml), so what drives a bindcar drives it.
+// writes records into them. It speaks the API of bindcar 0.9 (openapi.yaml), so a client of bindcar is a client of it.
 //
 // It promises:
 //
 //	A1. A request that is repeated changes nothing: an existing zone with the same configuration is 200, one with
 //	    another is 409. No file of a zone that named has is written: each new zone has a file of a new name.
-//	A2. An unknown zone is 404, and only an unknown zone. What named did not answer is 503, with Retry-After.
+//	A2. An unknown zone is 404, and only an unknown zone. 503 with Retry-After says that named did not answer.
 //	A3. /ready is 503 unless named answers on its control channel and by DNS, and the directory of zones can be
 //	    written.
 //	A4. Names, types and values are read and written by their RFCs: every type goes into a zone, and no text of a

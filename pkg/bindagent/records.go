@@ -87,8 +87,8 @@ func readChange(zone name.Name, owner, typeText, field string, ttl *uint32, valu
 	return readRecord("record", zone, owner, t, ttl, value)
 }
 
-// writeRecords sends one update (RFC 2136): what goes and what comes, together or not at all. What cannot stand beside
-// the rest of the name is refused: a server would leave it out and say nothing (RFC 2136 §3.4.2.2).
+// writeRecords sends one update (RFC 2136), which removes and adds together or not at all. A record that cannot stand
+// beside the rest of the name is refused: a server would leave it out and say nothing (RFC 2136 §3.4.2.2).
 func (a *Agent) writeRecords(job *work, status int, done string, about dns.Entry, removed, added *dns.Entry) (int, any, error) {
 	ctx := job.request.Context()
 	defer a.lockZone(job.zone)()
@@ -139,7 +139,7 @@ func (a *Agent) writeRecords(job *work, status int, done string, about dns.Entry
 	}, nil
 }
 
-// What an update with a new record asks of its name.
+// A condition is the prerequisite of an update with a new record.
 type condition int
 
 const (

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName reads the name of a zone, with a dot at its end or without. What it returns has letters, digits, dots,
+// parseZoneName reads the name of a zone, with a dot at its end or without. The name has letters, digits, dots,
 // - _ and / alone, which need no escape between quotes in a command or in named.conf (A4).
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {

@@ -7,9 +7,9 @@
 // It promises:
 //
 //	P1. A body of a client of bindcar 0.9 means to the agent what it means to bindcar.
-//	P2. What the agent alone takes or says is marked with "agent" in the comment of the field.
+//	P2. The comment of a field that the agent alone takes or gives says "agent".
 //
-// The package knows the form of bodies alone: what a value means the agent says, and what to send its client.
+// The package knows the form of bodies alone. Their meaning is in pkg/bindagent, their use in its client.
 //
 // Read protocol.go.
 package protocol

@@ -175,7 +175,7 @@ type CheckDS struct {
 	DS     string `json:"ds"` // DSPublished or DSWithdrawn
 }
 
-// What the parent has of a key.
+// The states of a DS at the parent.
 const (
 	DSPublished = "published"
 	DSWithdrawn = "withdrawn"

@@ -126,7 +126,7 @@ func good(question table, data table) table {
 	return table{{"_ctrl", table{{"_ser", []byte(serial)}, {"_rpl", []byte("1")}, {"_nonce", []byte("4711")}}}, {"_data", data}}
 }
 
-// TestCall_believesOnlyTheAnswer: what another party could send is no answer (R2, R3).
+// TestCall_believesOnlyTheAnswer: a message of another party is no answer (R2, R3).
 func TestCall_believesOnlyTheAnswer(t *testing.T) {
 	yes := table{{"result", []byte("0")}, {"text", []byte("done")}}
 	for name, tc := range map[string]struct {
@@ -190,7 +190,7 @@ func TestCall_endsInTime(t *testing.T) {
 	}
 }
 
-// FuzzMessage: what is parsed is written as it was, and no octets crash the parser (R3).
+// FuzzMessage: a parsed message is written as it was, and no octets crash the parser (R3).
 func FuzzMessage(f *testing.F) {
 	f.Add(appendTable(nil, table{{"_ctrl", table{{"_ser", []byte("1")}}}, {"l", list{[]byte("a"), table{}}}}))
 	f.Add([]byte{0, 2, 0, 0, 0, 0})

@@ -5,9 +5,9 @@
 //
 // It promises:
 //
-//	R1. A command is sent once, after named has given a nonce for it: what an observer records cannot be sent again.
+//	R1. A command is sent once, after named has given a nonce for it: a recorded command cannot be sent again.
 //	R2. An answer is believed only with named's signature, and with the serial and the nonce of the question.
-//	R3. What is read is bounded in octets, in nesting and in time.
+//	R3. Messages are bounded in octets, in nesting and in time.
 //	R4. An error says whether named refused the command (*Failure) or the outcome is unknown.
 //
 // A message is a 32-bit length, a 32-bit version, and a table of named values, which are octets, tables or lists. The

@@ -14,7 +14,7 @@
 //	B5. Without a certificate of its own it listens on loopback alone, unless --plain-http is given: tokens could be
 //	    read on the way.
 //
-// The package knows nothing of zones: what a request means pkg/bindagent says.
+// The package knows nothing of zones: the meaning of a request is in pkg/bindagent.
 //
 // Read options.go.
 package bindagent

@@ -6,8 +6,8 @@
 // It promises:
 //
 //  1. The instances are asked for at each call: one that came gets the zone, one that went has no row any more.
-//  2. A serial is confirmed when every instance answers with it, or with a later one that is known here. What an agent
-//     answers proves nothing: named is asked by DNS.
+//  2. A serial is confirmed when every instance answers with it, or with a later one that is known here. An agent's
+//     answer proves nothing: named is asked by DNS.
 //  3. In the mode Catalog instances follow the catalog zone of the class, and no agent is asked for anything. In the
 //     mode Transfer the agent of an instance that lacks the zone makes it a secondary; where all have it no agent is
 //     asked.

@@ -137,7 +137,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	for i, row := range report.Servers {
-		// What the agent said is why the instance does not serve the zone.
+		// The instance does not serve the zone because of this answer of its agent.
 		if said := failed[row.Name]; said != nil && row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
 			report.Servers[i].Err = said
 		}
@@ -156,8 +156,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it. What
-// failed is by instance; the error is that of the fence, or of the context.
+// makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
+// The map has the failures by instance; the error is that of the fence, or of the context.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (map[string]*delivery.Error, error) {
 	drift, err := f.Verify(ctx, plan)
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {

@@ -212,7 +212,7 @@ func (u *Updater) makeZone(ctx context.Context, instance Instance, plan delivery
 	if config.TTL == nil {
 		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; add spec.nameServers or an NS Record at the apex")
 	}
-	// What stands inside the zone has to be there with it, or BIND does not load it.
+	// BIND loads the zone only with the addresses of name servers inside it.
 	for set := range plan.All {
 		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
 			for _, data := range set.Data {
@@ -264,7 +264,7 @@ func (u *Updater) removeZone(ctx context.Context, instance Instance, writer *rfc
 	if err != nil {
 		return err
 	}
-	// What of the zone is left then, its name servers and their addresses, BIND keeps until the zone goes.
+	// BIND keeps the name servers of the zone, and their addresses, until the zone goes.
 	left, err := writer.Verify(ctx, plan)
 	if err != nil {
 		return err
