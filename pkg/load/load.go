@@ -69,7 +69,7 @@ type Config struct {
 	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
 	StopAtRefusal bool
 	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares the content of each zone
-	// with what v0 served.
+	// with what v0 served. It makes Records of DNSEntries of external-dns-management.
 	FromCRD bool
 	// Interval is the time before the first line of progress, 0 means 2 s; before each further line it is twice as
 	// long, up to maxInterval, so that what takes minutes does not fill the screen.

@@ -130,6 +130,9 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	var result Result
 	var zones, delegations, rest []*manifest
 	var served []*customResource
+	if l.cfg.FromCRD {
+		all, result.Refused = l.convertDNSEntries(all)
+	}
 	for _, m := range all {
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 			continue // standalone, every namespace exists

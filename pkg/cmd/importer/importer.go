@@ -74,7 +74,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.Workers, "workers", o.Workers, "number of concurrent writes; more are faster if the server waits for its disk")
 	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, instead of continuing with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
-	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: convert them, and compare the content of each zone with what v0 served")
+	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4, or DNSEntries of Gardener's external-dns-management: convert them, and compare the content of each zone with what v0 served")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
 }
 
