@@ -1,0 +1,186 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	gardenlet "github.com/gardener/gardener/pkg/component/extensions/dnsrecord"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// gardenlets is how many shoots are reconciled at a time, as gardenlet's concurrentSyncs.
+const gardenlets = 20
+
+// landscapeSize is how many shoots there are, and how many of them migrate: those of a landscape in the long form.
+func landscapeSize() (shoots, migrated int) {
+	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
+		return 1000, 200
+	}
+	return 20, 5
+}
+
+// names are the four DNSRecords of a shoot.
+func (h *shoot) names(shoot int, address string) []*gardenlet.Values {
+	domain := fmt.Sprintf("s%d.landscape.example", shoot)
+	var all []*gardenlet.Values
+	for _, one := range []struct {
+		name, dns, value string
+		of               extensionsv1alpha1.DNSRecordType
+	}{
+		{"internal", "api.internal." + domain, address, "A"},
+		{"external", "api." + domain, "api.internal." + domain, "CNAME"},
+		{"ingress", "*.ingress." + domain, address, "A"},
+		{"owner", "owner." + domain, "seed", "TXT"},
+	} {
+		all = append(all, &gardenlet.Values{
+			Namespace: h.ns, Name: fmt.Sprintf("s%d-%s", shoot, one.name), SecretName: fmt.Sprintf("dnsrecord-s%d-%s", shoot, one.name), Type: recordType,
+			DNSName: one.dns, RecordType: one.of, Values: []string{one.value}, AnnotateOperation: true,
+		})
+	}
+	return all
+}
+
+// forEach does something for each of the shoots, as many at a time as a gardenlet, and gives the time that each took.
+func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.Duration) {
+	t.Helper()
+	each = make([]time.Duration, len(shoots))
+	var all errgroup.Group
+	all.SetLimit(gardenlets)
+	for i, shoot := range shoots {
+		all.Go(func() error {
+			started := time.Now()
+			err := f(shoot)
+			each[i] = time.Since(started)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(each)
+	return each
+}
+
+// TestLandscape: gardenlet is content with every DNSRecord of a landscape, a reconciliation without a change writes no
+// Record, a migration of many control planes at once changes nothing in the zone, and a restart of Kubizone in the
+// middle of changes loses none.
+func TestLandscape(t *testing.T) {
+	from, to := need(t, &first), need(t, &second)
+	from.startController(t)
+	to.startController(t)
+	from.zone(t, "landscape.example", landscape)
+	// The DNSRecords of all shoots are in one namespace of the seed, which saves the test 1,000 namespaces.
+	source := (&shoot{t: t, seed: from, ns: "shoot--test--landscape"}).inSeed(from)
+	target := source.inSeed(to)
+	size, migrated := landscapeSize()
+	var all []int
+	for i := range size {
+		all = append(all, i)
+	}
+	zone := func() *v1alpha1.Zone {
+		t.Helper()
+		zone, err := from.kubizone.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "landscape-example", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone
+	}
+	deploy := func(h *shoot, address string) func(int) error {
+		return func(shoot int) error {
+			var names errgroup.Group
+			for _, values := range h.names(shoot, address) {
+				names.Go(func() error {
+					c := h.component(values)
+					if err := c.Deploy(t.Context()); err != nil {
+						return err
+					}
+					return c.Wait(t.Context())
+				})
+			}
+			return names.Wait()
+		}
+	}
+	phase := func(what string, shoots []int, f func(int) error) {
+		t.Helper()
+		before, started := zone().Status.ContentGeneration, time.Now()
+		each := forEach(t, shoots, f)
+		t.Logf("%s: %d shoots in %s, one in %s (median), %s (p99); %d changes of the zone", what, len(shoots), time.Since(started).Round(time.Millisecond),
+			each[len(each)/2].Round(time.Millisecond), each[len(each)*99/100].Round(time.Millisecond), zone().Status.ContentGeneration-before)
+	}
+
+	phase("created", all, deploy(source, "192.0.2.1"))
+	if got, want := zone().Status.EntryCount, int64(4*size+3); got != want { // with SOA, NS and its address
+		t.Errorf("the zone has %d entries, want %d", got, want)
+	}
+
+	before := zone()
+	phase("reconciled without a change", all, deploy(source, "192.0.2.1"))
+	phase("migrated", all[:migrated], func(shoot int) error {
+		for _, values := range source.names(shoot, "192.0.2.1") {
+			c := source.component(values)
+			if err := c.Migrate(t.Context()); err != nil {
+				return err
+			}
+			if err := c.WaitMigrate(t.Context()); err != nil {
+				return err
+			}
+			if err := c.Destroy(t.Context()); err != nil {
+				return err
+			}
+			if err := c.WaitCleanup(t.Context()); err != nil {
+				return err
+			}
+			c = target.component(values)
+			if err := c.Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
+				return err
+			}
+			if err := c.Wait(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if after := zone(); after.Status.Serial != before.Status.Serial || after.Status.Hash != before.Status.Hash {
+		t.Errorf("the zone had serial %d and has %d: a reconciliation without a change, or a migration, wrote into it", before.Status.Serial, after.Status.Serial)
+	}
+
+	// gardenlet gives a shoot up while Kubizone is away, and comes back to it; here the wait is what comes back.
+	left := all[migrated:]
+	var changes errgroup.Group
+	changes.Go(func() error {
+		for _, shoot := range left {
+			for _, values := range source.names(shoot, "198.51.100.1") {
+				if err := source.component(values).Deploy(t.Context()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	from.execute(t, "stop")
+	from.execute(t, "start")
+	started := time.Now()
+	if err := changes.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, shoot := range left {
+		for _, values := range source.names(shoot, "198.51.100.1") {
+			source.waitFor(values, isHealthy)
+			if record := source.record(values); values.RecordType == "A" && !slices.Equal(record.Spec.Values, values.Values) {
+				t.Errorf("%s has %v", values.DNSName, record.Spec.Values)
+			}
+		}
+	}
+	t.Logf("after a restart in the middle of changes: %d shoots in %s", len(left), time.Since(started).Round(time.Millisecond))
+}
