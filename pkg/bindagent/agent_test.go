@@ -215,7 +215,9 @@ func TestRecords_areWrittenOrRefused(t *testing.T) {
 	if got := f.dig("MX", "a.example.org"); got != "10_mx1.example.org. 20_mx2.example.net." {
 		t.Errorf("MX: %s", got)
 	}
-	f.want(200, "changed", "PUT", path, `{"name":"a","type":"MX","currentValue":"10 mx1","newValue":"mx3","priority":5}`)
+	f.want(200, "changed", "PUT", path, `{"name":"a","type":"MX","currentValue":"mx1","newValue":"mx3","priority":10}`)
+	f.want(200, "changed", "PUT", path, `{"name":"a","type":"MX","currentValue":"10 mx3","newValue":"5 mx3"}`)
+	f.want(201, "added", "POST", path, `{"name":"b","type":"A","value":"192.0.2.1","priority":10}`)
 	f.want(200, "removed", "DELETE", path, `{"name":"a","type":"MX","value":"20 mx2.example.net."}`)
 	if got := f.dig("MX", "a.example.org"); got != "5_mx3.example.org." {
 		t.Errorf("MX: %s", got)

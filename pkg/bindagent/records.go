@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -32,7 +33,7 @@ func (a *Agent) addRecord(_ http.ResponseWriter, job *work) (int, any, error) {
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
 	}
-	added, err := readChange(job.zone, asked.Name, asked.Type, "value", asked.TTL, withPriority(asked.Priority, asked.Value), asked.Value)
+	added, err := readChange(job.zone, asked.Name, asked.Type, "value", asked.TTL, preferring(asked.Type, asked.Priority, asked.Value), asked.Value)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -60,15 +61,23 @@ func (a *Agent) updateRecord(_ http.ResponseWriter, job *work) (int, any, error)
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
 	}
-	removed, err := readChange(job.zone, asked.Name, asked.Type, "currentValue", nil, asked.CurrentValue, asked.CurrentValue)
+	removed, err := readChange(job.zone, asked.Name, asked.Type, "currentValue", nil, preferring(asked.Type, asked.Priority, asked.CurrentValue), asked.CurrentValue)
 	if err != nil {
 		return 0, nil, err
 	}
-	added, err := readChange(job.zone, asked.Name, asked.Type, "newValue", asked.TTL, withPriority(asked.Priority, asked.NewValue), asked.NewValue)
+	added, err := readChange(job.zone, asked.Name, asked.Type, "newValue", asked.TTL, preferring(asked.Type, asked.Priority, asked.NewValue), asked.NewValue)
 	if err != nil {
 		return 0, nil, err
 	}
 	return a.writeRecords(job, http.StatusOK, "changed", added, &removed, &added)
+}
+
+// preferring puts a priority before a value of MX or SRV. Of other types bindcar ignores it.
+func preferring(rrtype string, priority *uint16, value string) string {
+	if rrtype = strings.ToUpper(rrtype); rrtype != "MX" && rrtype != "SRV" {
+		return value
+	}
+	return withPriority(priority, value)
 }
 
 // readChange reads one record of a request. given is the field as it came, which must not be empty.

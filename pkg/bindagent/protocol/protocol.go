@@ -134,7 +134,7 @@ type UpdateRecord struct {
 	CurrentValue string  `json:"currentValue"`
 	NewValue     string  `json:"newValue"`
 	TTL          *uint32 `json:"ttl,omitempty"`
-	Priority     *uint16 `json:"priority,omitempty"` // of the new value
+	Priority     *uint16 `json:"priority,omitempty"` // stands before both values
 }
 
 // RecordResponse answers what was done to records.
