@@ -47,6 +47,7 @@ func TestFleet(t *testing.T) {
 	t.Run("status", func(t *testing.T) { testFleetStatus(t, api) })
 	t.Run("selectors", func(t *testing.T) { testFleetSelectors(t, api) })
 	t.Run("refused", func(t *testing.T) { testFleetRefused(t, client) })
+	t.Run("quantities", func(t *testing.T) { testFleetQuantities(t, client) })
 }
 
 // S11.1: the objects stand in etcd as protobuf, apart from those that a zone contains.

@@ -86,7 +86,7 @@ func (b *checkedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	switch {
 	case b.long:
-	case b.read.Len()+n > keptBody:
+	case b.read.Len()+n > keptBody && b.group != bind9.GroupName: // whose quantities are looked at in a body of any length
 		b.long, b.read = true, bytes.Buffer{}
 	default:
 		b.read.Write(into[:n])
@@ -96,6 +96,14 @@ func (b *checkedBody) Read(into []byte) (int, error) {
 	}
 	read := b.read.Bytes()
 	b.read = bytes.Buffer{}
+	if b.group == bind9.GroupName {
+		if number := findCostlyNumber(read, b.contentType); number != "" {
+			return n, apierrors.NewBadRequest(b.of.Name() + " cannot be read: " + describeValue(number) + " is no quantity that is taken: write at most 63 digits and an exponent of at most 4, such as \"1Gi\" or \"500m\"")
+		}
+		if len(read) > keptBody {
+			return n, err
+		}
+	}
 	if wrong := wrongTypes(read, b.contentType, b.of, b.strict); len(wrong) > 0 {
 		return n, wrongTypesError(b.group, b.of.Name(), wrong)
 	}
