@@ -48,6 +48,7 @@ func (w *world) waitNames(namespace string, want ...string) {
 // primaries and three secondaries, from its creation to its deletion.
 func TestProvider_makesClustersAndServers(t *testing.T) {
 	w := newWorld(t, "platform-dns")
+	w.runKubelet(w.namespace)
 	for _, further := range []string{"team-web", "team-api"} {
 		_, err := w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: further}}, metav1.CreateOptions{})
 		w.must(err)
@@ -135,6 +136,7 @@ func TestProvider_makesClustersAndServers(t *testing.T) {
 // in the way is left alone.
 func TestCluster_scalesByTheHighestIndex(t *testing.T) {
 	w := newWorld(t, "scales")
+	w.runKubelet(w.namespace)
 	theirs := w.createInstance("prod-secondary-1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.runFleet(nil, w.namespace)
 	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
@@ -187,6 +189,7 @@ func TestCluster_scalesByTheHighestIndex(t *testing.T) {
 // TestInstance_rotatesItsKeyWithAnOverlap: the former key stays until every pod has the new one (F3).
 func TestInstance_rotatesItsKeyWithAnOverlap(t *testing.T) {
 	w := newWorld(t, "rotates")
+	w.runKubelet(w.namespace)
 	at := clocktesting.NewFakeClock(time.Now())
 	w.runFleet(at, w.namespace)
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary, ServerSettings: bind9.ServerSettings{RNDCKey: &bind9.RNDCKey{RotateAfter: &metav1.Duration{Duration: time.Hour}}}})
@@ -263,6 +266,7 @@ func TestInstance_rotatesItsKeyWithAnOverlap(t *testing.T) {
 // minutes apart; what another installation made is not, nor anything while the API has no instance (F5).
 func TestSweep_hasBrakes(t *testing.T) {
 	w := newWorld(t, "swept")
+	w.runKubelet(w.namespace)
 	at := clocktesting.NewFakeClock(time.Now())
 	w.runFleet(at, w.namespace)
 	for _, name := range []string{"stays", "lost-0", "lost-1"} {

@@ -12,5 +12,5 @@
 //
 // It does not know how objects are rendered: golden files of pkg/fleet/render say that.
 //
-// Read fleet_test.go for what runs.
+// Read fleet_test.go for what runs, kubelet_test.go for how a pod becomes processes.
 package fleet

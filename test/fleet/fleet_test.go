@@ -64,10 +64,11 @@ var ends []func()
 
 // cluster is a control plane with our API behind it.
 type cluster struct {
-	kube   *kuberig.Kube
-	core   *kubernetes.Clientset
-	ours   *versioned.Clientset
-	server *kuberig.Server
+	kube    *kuberig.Kube
+	program string // path of the kubizone binary
+	core    *kubernetes.Clientset
+	ours    *versioned.Clientset
+	server  *kuberig.Server
 }
 
 var shared = sync.OnceValues(func() (*cluster, error) {
@@ -77,7 +78,7 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{}
+	c := &cluster{program: program}
 	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller"}}); err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func platform() render.Platform {
 	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", BindcarImage: "registry.example/bindcar:v0", Clients: []string{"kubizone-system"}}
 }
 
-// newWorld makes a namespace. Pod Security restricted is enforced in it.
+// newWorld makes a namespace, in which Pod Security restricted is enforced.
 func newWorld(t *testing.T, namespace string) *world {
 	c := need(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -149,7 +150,6 @@ func newWorld(t *testing.T, namespace string) *world {
 	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, told: events.NewFakeRecorder(1000)}
 	_, err := c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{})
 	w.must(err)
-	w.runKubelet(namespace)
 	return w
 }
 
@@ -163,9 +163,8 @@ func (w *world) must(err error) {
 // runFleet starts a Fleet for namespaces, which ends with the test or with stop.
 func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	w.t.Helper()
-	informers := externalversions.NewSharedInformerFactory(w.ours, 0)
-	f, err := fleet.New(fleet.Config{
-		Client: w.ours, Informers: informers, Cluster: w.core, Namespaces: namespaces, Platform: platform(), Clock: at, Events: w.told,
+	w.runFleetWith(fleet.Config{
+		Clock: at, Namespaces: namespaces,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) {
 			return []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53")}, nil
 		},
@@ -175,6 +174,14 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 			return w.loaded[pod.Name], nil
 		},
 	})
+}
+
+// runFleetWith starts a Fleet with clients and informers of the world.
+func (w *world) runFleetWith(config fleet.Config) {
+	w.t.Helper()
+	informers := externalversions.NewSharedInformerFactory(w.ours, 0)
+	config.Client, config.Informers, config.Cluster, config.Platform, config.Events = w.ours, informers, w.core, platform(), w.told
+	f, err := fleet.New(config)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
 	informers.StartWithContext(ctx)

@@ -23,6 +23,7 @@ import (
 // restricted is enforced; each object that is removed or changed comes back; the deletion leaves nothing (F1, F5).
 func TestInstance_isMadeRepairedAndRemoved(t *testing.T) {
 	w := newWorld(t, "lone")
+	w.runKubelet(w.namespace)
 	w.runFleet(nil, w.namespace)
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
@@ -115,6 +116,7 @@ func TestInstance_isMadeRepairedAndRemoved(t *testing.T) {
 // taken over by its annotation alone (F2).
 func TestInstance_leavesObjectsOfOthers(t *testing.T) {
 	w := newWorld(t, "foreign")
+	w.runKubelet(w.namespace)
 	configs := w.core.CoreV1().ConfigMaps(w.namespace)
 	theirs, err := configs.Create(w.ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "ns1-config", Labels: map[string]string{"app.kubernetes.io/managed-by": "bindy"}}, Data: map[string]string{"named.conf": "theirs"},
@@ -144,6 +146,7 @@ func TestInstance_leavesObjectsOfOthers(t *testing.T) {
 // and what is refused leaves all as it was (F4).
 func TestInstance_changesReachServers(t *testing.T) {
 	w := newWorld(t, "changes")
+	w.runKubelet(w.namespace)
 	w.runFleet(nil, w.namespace)
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionReady, "True")

@@ -1,0 +1,210 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// ask is the answer of a server to a question for an A record: its address, or its code.
+func ask(ctx context.Context, at netip.AddrPort, name string) (string, error) {
+	out, err := rig.Dig{Server: at}.Run(ctx, "+norecurse", "+time=2", "+tries=1", name, "A")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) == 5 && fields[3] == "A" && !strings.HasPrefix(line, ";") {
+			return fields[4], nil
+		}
+	}
+	_, code, _ := strings.Cut(out, "status: ")
+	code, _, _ = strings.Cut(code, ",")
+	return code, nil
+}
+
+// TestFleet_servesZonesByItsCatalog: a Bind9Cluster's named and agent run as processes of what their pod says. A zone
+// comes by the catalog of a DNSClass, changes, stays while the key of the control channel rotates under queries,
+// survives an emptied volume, and goes.
+func TestFleet_servesZonesByItsCatalog(t *testing.T) {
+	w := newWorld(t, "served")
+	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+		rig.SkipMissing(t, err)
+	}
+	k := newKubelet(w)
+	primary, err := rig.FreePort()
+	w.must(err)
+	admin := w.kube.AdminKubeconfig()
+	for _, arguments := range [][]string{
+		{"primary", "--kubeconfig", admin, "--dns-listen", primary.String(), "--health-listen", "127.0.0.1:0"},
+		{"controller", "--kubeconfig", admin, "--health-listen", "127.0.0.1:0", "--lease", "served/controller", "--record-retry-base-delay", "1s"},
+	} {
+		process, err := rig.StartProcess(nil, t.TempDir(), w.program, arguments...)
+		w.must(err)
+		t.Cleanup(func() {
+			process.End()
+			if t.Failed() {
+				t.Logf("%s said:\n%s", arguments[0], process.Log())
+			}
+		})
+	}
+	w.runFleetWith(fleet.Config{
+		Namespaces: []string{w.namespace}, Ask: k.ask,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
+	})
+	t.Cleanup(func() {
+		if p := k.only(); p != nil && t.Failed() && p.named != nil && p.program != nil {
+			t.Logf("named said:\n%s\nthe agent said:\n%s", p.named.Log(), p.program.Log())
+		}
+	})
+	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	w.until("the TSIG key is there", func() error {
+		_, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
+		return err
+	})
+	key := &v1alpha1.SecretReference{Namespace: w.namespace, Name: render.TransferSecretName("prod")}
+	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "served"}, Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
+			Transfer: &v1alpha1.TransferProvider{CatalogZone: "served.catalog.example.", Secondaries: []v1alpha1.Secondary{{Address: k.dns.String(), TSIGSecretRef: key}}},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	zones, records := w.ours.KubizoneV1alpha1().Zones(w.namespace), w.ours.KubizoneV1alpha1().Records(w.namespace)
+	_, err = zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "served.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "served"}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: w.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = records.Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{
+		DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: "192.0.2.1",
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	answers := func(want string) {
+		t.Helper()
+		w.until("www.served.example. is "+want, func() error {
+			if got, err := ask(w.ctx, k.dns, "www.served.example."); err != nil || got != want {
+				return fmt.Errorf("it is %q: %w", got, err)
+			}
+			return nil
+		})
+	}
+	answers("192.0.2.1")
+	w.waitInstance("prod-secondary-0", bind9.ConditionReady, "True")
+	w.until("the zone is Ready", func() error {
+		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return is(zone.Status.Conditions, "Ready", "True")
+	})
+	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{})
+	w.must(err)
+	answers("192.0.2.2")
+
+	// The key rotates under queries: no answer is missing or wrong, and no process is replaced.
+	pod := k.only()
+	pids := [2]int{pod.named.Pid(), pod.program.Pid()}
+	var asked, wrong atomic.Int64
+	querying, stop := context.WithCancel(w.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for querying.Err() == nil {
+			got, err := ask(querying, k.dns, "www.served.example.")
+			if querying.Err() != nil {
+				return
+			}
+			if asked.Add(1); err != nil || got != "192.0.2.2" {
+				wrong.Add(1)
+				t.Logf("during the rotation: %q %v", got, err)
+			}
+		}
+	}()
+	secrets := w.core.CoreV1().Secrets(w.namespace)
+	control := func() render.ControlKeys {
+		t.Helper()
+		secret, err := secrets.Get(w.ctx, render.RNDCSecretName("prod-secondary-0"), metav1.GetOptions{})
+		w.must(err)
+		keys, err := render.ReadControlKeys(secret.Annotations, secret.Data)
+		w.must(err)
+		return keys
+	}
+	first := control()
+	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"rndcKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
+	w.must(err)
+	overlapped := false
+	w.until("the new key alone is left", func() error {
+		now := control()
+		overlapped = overlapped || now.Former != nil && now.Former.Name == first.Current.Name
+		if now.Current.Algorithm != bind9.KeyHMACSHA512 || now.Former != nil {
+			return errors.New("it rotates")
+		}
+		return nil
+	})
+	w.until("BIND has the new key alone", func() error {
+		got, err := k.ask(w.ctx, pod.pod, nil)
+		if want := w.instance("prod-secondary-0").Status.ConfigHash; err != nil || got != want {
+			return fmt.Errorf("it has %q, want %q: %w", got, want, err)
+		}
+		return nil
+	})
+	stop()
+	<-ended
+	if !overlapped || wrong.Load() > 0 || asked.Load() < 10 {
+		t.Errorf("%d of %d answers are wrong or missing; both keys were there: %t", wrong.Load(), asked.Load(), overlapped)
+	}
+	if now := k.only(); now == nil || now.named.Pid() != pids[0] || now.program.Pid() != pids[1] {
+		t.Error("a process was replaced")
+	}
+
+	// The volume is lost: everything comes again by the catalog.
+	k.mu.Lock()
+	pod.named.Kill()
+	<-pod.named.Ended()
+	state := filepath.Join(pod.dir, "state")
+	entries, err := os.ReadDir(state)
+	w.must(err)
+	if len(entries) < 3 {
+		t.Errorf("BIND keeps no files of zones: %v", entries)
+	}
+	for _, entry := range entries {
+		w.must(os.RemoveAll(filepath.Join(state, entry.Name())))
+	}
+	k.mu.Unlock()
+	answers("192.0.2.2")
+
+	w.must(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	answers("REFUSED")
+	w.must(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	w.until("nothing is left", func() error {
+		if left := w.listMade(w.namespace); len(left) > 0 {
+			return fmt.Errorf("%q", left)
+		}
+		if k.only() != nil {
+			return errStillThere
+		}
+		return nil
+	})
+	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
+}

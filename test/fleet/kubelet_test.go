@@ -1,0 +1,296 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// kubelet runs the pods of a namespace as processes: what is in their volumes it reads from the cluster, and reads it
+// again, as a kubelet does, while they run. Directories and ports of a pod are others here; nothing else differs.
+type kubelet struct {
+	w    *world
+	dir  string
+	mu   sync.Mutex
+	pods map[string]*localPod
+	// dns is the port at which the next pod answers, so that an address stays as that of a Service does.
+	dns netip.AddrPort
+}
+
+// localPod is a pod as processes.
+type localPod struct {
+	pod                 *corev1.Pod
+	dir                 string
+	dns, control, agent netip.AddrPort
+	named, program      *rig.Process
+	// written and shown are the files of the volume as they are here, and as they are in the cluster.
+	written, shown map[string]string
+}
+
+func newKubelet(w *world) *kubelet {
+	w.t.Helper()
+	at, err := rig.FreePort()
+	w.must(err)
+	k := &kubelet{w: w, dir: w.t.TempDir(), pods: map[string]*localPod{}, dns: at}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for w.ctx.Err() == nil {
+			k.sync()
+			select {
+			case <-w.ctx.Done():
+			case <-time.After(200 * time.Millisecond): // how often a kubelet looks at its volumes
+			}
+		}
+	}()
+	w.t.Cleanup(func() {
+		<-ended
+		for _, p := range k.pods {
+			p.end()
+		}
+	})
+	return k
+}
+
+func (p *localPod) end() {
+	for _, process := range []*rig.Process{p.program, p.named} {
+		if process != nil {
+			process.End()
+		}
+	}
+}
+
+// sync has one process pair for each pod, with the files that its volumes have now.
+func (k *kubelet) sync() {
+	list, err := k.w.core.CoreV1().Pods(k.w.namespace).List(k.w.ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// A pod that no scheduler has placed is gone as soon as it is deleted.
+	for name, local := range k.pods {
+		if !slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return pod.Name == name && pod.DeletionTimestamp == nil }) {
+			local.end()
+			delete(k.pods, name)
+		}
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		local := k.pods[pod.Name]
+		if pod.DeletionTimestamp != nil {
+			none := int64(0)
+			_ = k.w.core.CoreV1().Pods(pod.Namespace).Delete(k.w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &none})
+			continue
+		}
+		if local == nil {
+			if len(k.pods) > 0 {
+				continue // one at a time has the address
+			}
+			if local, err = k.place(pod); err != nil {
+				k.w.t.Log(err)
+				continue
+			}
+			k.pods[pod.Name] = local
+		}
+		if err := k.refresh(local); err != nil && k.w.ctx.Err() == nil {
+			k.w.t.Log(err)
+		}
+	}
+}
+
+func (k *kubelet) place(pod *corev1.Pod) (*localPod, error) {
+	p := &localPod{pod: pod, dir: filepath.Join(k.dir, pod.Name), dns: k.dns}
+	var err error
+	if p.control, err = rig.FreePort(); err != nil {
+		return nil, err
+	}
+	if p.agent, err = rig.FreePort(); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{"etc", "state"} {
+		if err := os.MkdirAll(filepath.Join(p.dir, dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// local is a text of the pod with directories and ports of this machine.
+func (p *localPod) local(text string) string {
+	return strings.NewReplacer(
+		render.ConfigDir, filepath.Join(p.dir, "etc"), render.StateDir, filepath.Join(p.dir, "state"),
+		fmt.Sprintf("listen-on port %d { any; }", render.DNSPort), fmt.Sprintf("listen-on port %d { 127.0.0.1; }", p.dns.Port()),
+		fmt.Sprintf("listen-on-v6 port %d { any; }", render.DNSPort), "listen-on-v6 { none; }",
+		fmt.Sprintf("inet 127.0.0.1 port %d", render.RNDCPort), fmt.Sprintf("inet 127.0.0.1 port %d", p.control.Port()),
+		fmt.Sprintf("127.0.0.1:%d", render.RNDCPort), p.control.String(), fmt.Sprintf("127.0.0.1:%d", render.DNSPort), p.dns.String(),
+		"--listen=:"+strconv.Itoa(render.AgentPort), "--listen="+p.agent.String(),
+	).Replace(text)
+}
+
+// readVolume is the content of the projected volume, from the objects that its sources name.
+func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
+	files := map[string]string{}
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			switch {
+			case source.ConfigMap != nil:
+				of, err := k.w.core.CoreV1().ConfigMaps(pod.Namespace).Get(k.w.ctx, source.ConfigMap.Name, metav1.GetOptions{})
+				if err != nil {
+					return nil, err
+				}
+				maps.Copy(files, of.Data)
+			case source.Secret != nil:
+				of, err := k.w.core.CoreV1().Secrets(pod.Namespace).Get(k.w.ctx, source.Secret.Name, metav1.GetOptions{})
+				if err != nil {
+					return nil, err
+				}
+				for _, item := range source.Secret.Items {
+					value, ok := of.Data[item.Key]
+					if !ok {
+						return nil, fmt.Errorf("secret %s has no %s", of.Name, item.Key)
+					}
+					files[item.Path] = string(value)
+				}
+			}
+		}
+	}
+	return files, nil
+}
+
+// refresh writes the volume where it has changed, starts what does not run, and says how the pod is.
+func (k *kubelet) refresh(p *localPod) error {
+	shown, err := k.readVolume(p.pod)
+	if err != nil {
+		return err
+	}
+	if !maps.Equal(shown, p.shown) {
+		written := map[string]string{}
+		for file, text := range shown {
+			written[file] = p.local(text)
+			if err := rig.ReplaceFile(filepath.Join(p.dir, "etc", file), []byte(written[file])); err != nil {
+				return err
+			}
+		}
+		p.shown, p.written = shown, written
+	}
+	for _, container := range p.pod.Spec.Containers {
+		process, arguments := &p.named, append(slices.Clone(container.Command), container.Args...)
+		if container.Name == render.AgentContainer {
+			process, arguments = &p.program, append([]string{k.w.program}, arguments...)
+		} else {
+			// One worker is plenty, and machines that test have few processors.
+			arguments = append(arguments, "-n", "1")
+			program, err := rig.Find(arguments[0], "apt-get install bind9")
+			if err != nil {
+				return err
+			}
+			arguments[0] = program
+		}
+		if *process != nil {
+			select {
+			case <-(*process).Ended():
+			default:
+				continue
+			}
+		}
+		for i := range arguments {
+			arguments[i] = p.local(arguments[i])
+		}
+		if *process, err = rig.StartProcess(nil, p.dir, arguments[0], arguments[1:]...); err != nil {
+			return err
+		}
+	}
+	ready := corev1.ConditionFalse
+	if _, err := k.askAgent(k.w.ctx, p, nil); err == nil {
+		ready = corev1.ConditionTrue
+	}
+	if slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == ready }) {
+		return nil
+	}
+	status, err := json.Marshal(map[string]any{"status": map[string]any{
+		"phase": "Running", "podIP": "192.0.2.1", "podIPs": []map[string]string{{"ip": "192.0.2.1"}},
+		"conditions": []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}},
+	}})
+	if err != nil {
+		return err
+	}
+	pod, err := k.w.core.CoreV1().Pods(p.pod.Namespace).Patch(k.w.ctx, p.pod.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err == nil {
+		p.pod = pod
+	}
+	return err
+}
+
+// askAgent asks the agent of a pod over https what BIND has loaded, and answers for the files of the cluster where BIND
+// has those that stand for them here.
+func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Server) (string, error) {
+	if server == nil {
+		instance := p.pod.Labels["bind9.kubi.zone/instance"]
+		secret, err := k.w.core.CoreV1().Secrets(p.pod.Namespace).Get(ctx, render.AgentSecretName(instance), metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		access, err := render.ReadAccess(secret.Data)
+		if err != nil {
+			return "", err
+		}
+		server = &render.Server{Namespace: p.pod.Namespace, Name: instance, Access: access}
+	}
+	got, err := fleet.AskAgentAt(ctx, p.agent.String(), server)
+	if err == nil && got == "" {
+		err = fmt.Errorf("BIND has loaded nothing yet")
+	}
+	if err == nil && got == render.Hash(p.written) {
+		got = render.Hash(p.shown)
+	}
+	return got, err
+}
+
+// Ask is for fleet.Config.
+func (k *kubelet) ask(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.pods[pod.Name]
+	if p == nil {
+		return "", fmt.Errorf("the pod does not run")
+	}
+	return k.askAgent(ctx, p, server)
+}
+
+// only is the one pod that runs.
+func (k *kubelet) only() *localPod {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.pods {
+		return p
+	}
+	return nil
+}
