@@ -170,11 +170,15 @@ func TestCluster_scalesByTheHighestIndex(t *testing.T) {
 	})
 	scale := func(n int32) {
 		t.Helper()
-		at, err := clusters.GetScale(w.ctx, "prod", metav1.GetOptions{})
-		w.must(err)
-		at.Spec.Replicas = n
-		_, err = clusters.UpdateScale(w.ctx, "prod", at, metav1.UpdateOptions{})
-		w.must(err)
+		w.until("the scale is written", func() error {
+			at, err := clusters.GetScale(w.ctx, "prod", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			at.Spec.Replicas = n
+			_, err = clusters.UpdateScale(w.ctx, "prod", at, metav1.UpdateOptions{})
+			return err
+		})
 	}
 	first := w.instance("prod-secondary-0").UID
 	scale(1)

@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// TestCommand_needsTheRightsOfTheChartAlone: `kubizone fleet` with the rights that the chart gives it makes a provider's
+// servers and removes them, in the namespaces that it was given.
+func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
+	w := newWorld(t, "granted")
+	helm, err := rig.Tool("helm")
+	rig.SkipMissing(t, err)
+	kubectl, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
+	w.runKubelet(w.namespace)
+	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-granted"}}, metav1.CreateOptions{})
+	w.must(err)
+	manifest, err := exec.CommandContext(w.ctx, helm, "template", "kubizone", "../../charts/kubizone", "-n", kuberig.InstallNamespace, "-s", "templates/fleet/rbac.yaml",
+		"--set", "image.repository=kubizone,fleet.enabled=true,fleet.namespaces={"+w.namespace+"}").Output()
+	w.must(err)
+	apply := exec.CommandContext(w.ctx, kubectl, "--kubeconfig", w.kube.AdminKubeconfig(), "apply", "-f", "-")
+	apply.Stdin = strings.NewReader(string(manifest))
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-fleet")
+	w.must(err)
+	process, err := rig.StartProcess(nil, t.TempDir(), w.program, "fleet", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
+		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0", "-v=1")
+	w.must(err)
+	t.Cleanup(func() {
+		process.End()
+		if t.Failed() {
+			t.Logf("it said:\n%s", process.Log())
+		}
+	})
+	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
+	_, err = providers.Create(w.ctx, &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "granted"}, Spec: bind9.ClusterBind9ProviderSpec{
+		Namespaces: []string{w.namespace}, Bind9ClusterSpec: bind9.Bind9ClusterSpec{Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1}},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	w.until("the provider is ready", func() error {
+		provider, err := providers.Get(w.ctx, "granted", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return is(provider.Status.Conditions, bind9.ConditionReady, "True")
+	})
+	w.until("an Event says so", func() error {
+		list, err := w.core.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, event := range list.Items {
+			if event.Regarding.Kind == "Bind9Instance" && event.Reason == "AllReady" {
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	})
+	elsewhere := w.ours.Bind9V1alpha1().Bind9Instances("not-granted")
+	_, err = elsewhere.Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary}}, metav1.CreateOptions{})
+	w.must(err)
+	w.until("an instance elsewhere waits", func() error {
+		instance, err := elsewhere.Get(w.ctx, "ns1", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return is(instance.Status.Conditions, bind9.ConditionReady, "False/NamespaceNotCovered")
+	})
+	w.must(elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.must(providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
+	w.until("the provider is gone", func() error {
+		if _, err := providers.Get(w.ctx, "granted", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errStillThere
+		}
+		return nil
+	})
+	if left := w.listMade(w.namespace); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if log := process.Log(); strings.Contains(log, "forbidden") {
+		t.Errorf("a right is missing:\n%s", log)
+	}
+}
