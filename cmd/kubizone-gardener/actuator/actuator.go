@@ -191,9 +191,10 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 			return nil, false, err
 		}
 		if record, err = records.Create(ctx, want, metav1.CreateOptions{}); err != nil && !isUncertain(err) {
-			// The Record does not exist, so the deletion of a DNSRecord that never had one needs no credentials. The
-			// library writes the status with the error.
-			dns.Status.Conditions = before
+			// The Record does not exist, so the deletion of a DNSRecord that never had one needs no credentials.
+			if err := a.patchStatus(ctx, dns, func() { dns.Status.Conditions = before }); err != nil {
+				return nil, false, err
+			}
 		}
 		return record, true, err
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -53,13 +54,21 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 // reasonNamespaceBudget is the cause of a 403 where the namespace has too much stored (S9.1).
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
+// maxErrorText bounds an error in octets: a server that a Secret names may answer with any text, and the status of a
+// DNSRecord has to hold it.
+const maxErrorText = 2000
+
 // coded gives an error of a request to Kubizone its code. One that has a code keeps it.
 func coded(err error) error {
 	var coder v1beta1helper.Coder
 	if err == nil || errors.As(err, &coder) {
 		return err
 	}
-	return v1beta1helper.NewErrorWithCodes(err, codeOf(err))
+	code := codeOf(err)
+	if text := err.Error(); len(text) > maxErrorText {
+		err = errors.New(strings.ToValidUTF8(text[:maxErrorText], "") + "…")
+	}
+	return v1beta1helper.NewErrorWithCodes(err, code)
 }
 
 func codeOf(err error) gardencorev1beta1.ErrorCode {

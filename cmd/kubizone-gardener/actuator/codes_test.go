@@ -13,8 +13,10 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,6 +69,17 @@ func TestCoded_eachCauseHasOneCode(t *testing.T) {
 	}
 	if coded(nil) != nil {
 		t.Error("no error has a code")
+	}
+}
+
+// A server that a user's kubeconfig names may answer with any text.
+func TestCoded_boundsTheText(t *testing.T) {
+	err := coded(apierrors.NewForbidden(v1alpha1.Resource("records"), "api", errors.New(strings.Repeat("é", 1<<20))))
+	if size := len(err.Error()); size > 2*maxErrorText || !utf8.ValidString(err.Error()) {
+		t.Errorf("the error has %d octets", size)
+	}
+	if got := codesOf(t, err); got != gardencorev1beta1.ErrorInfraUnauthorized {
+		t.Errorf("its code is %s", got)
 	}
 }
 
