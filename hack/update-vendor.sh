@@ -9,3 +9,4 @@ trap 'rm -rf "$tidy"' EXIT
 hack/tidy.sh "$tidy"
 cp -r "$tidy/." .
 hack/vendor.sh vendor
+env GOFLAGS= GOWORK=off go -C cmd/kubizone-gardener mod tidy

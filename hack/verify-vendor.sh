@@ -2,7 +2,7 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# go.mod and go.sum of both modules and vendor/ must be what the sources ask for. Needs the module proxy or a full module cache.
+# go.mod and go.sum of the modules of this repository and vendor/ must be what the sources ask for. Needs the module proxy or a full module cache.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,3 +19,4 @@ for file in {,api/}go.{mod,sum}; do
 done
 hack/vendor.sh "$fresh/vendor"
 diff -rq vendor "$fresh/vendor" >&2 || fail 'vendor/ is not what the modules of go.work ask for'
+env GOFLAGS= GOWORK=off go -C cmd/kubizone-gardener mod tidy -diff >&2 || fail 'go.mod or go.sum of cmd/kubizone-gardener is not tidy'
