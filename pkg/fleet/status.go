@@ -67,10 +67,7 @@ func (s *standing) set(condition string, is bool, reason, message string) {
 }
 
 func (s *standing) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
-	}
-	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: s.generation}
+	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage), ObservedGeneration: s.generation}
 	// The time is that of the last change that is written: several words about a type in one look are one change.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
@@ -85,6 +82,40 @@ func (s *standing) setStatus(condition string, status metav1.ConditionStatus, re
 // wasTrue reports whether a condition was True when the look began.
 func (s *standing) wasTrue(condition string) bool {
 	return meta.IsStatusConditionTrue(s.before, condition)
+}
+
+// The API takes a status of 16 KiB (S11.2).
+const maxStatus, maxRowMessage = 16 << 10, 128
+
+// fitProviderStatus leaves out of a status what the API would refuse the whole of: the ends of long messages first,
+// then clusters, those that are ready before the others.
+func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
+	octets := status.Size()
+	for i := range status.Clusters {
+		row := &status.Clusters[i]
+		if before := row.Size(); octets > maxStatus && len(row.Message) > maxRowMessage {
+			row.Message = cutMessage(row.Message, maxRowMessage)
+			octets -= before - row.Size()
+		}
+	}
+	for _, ready := range []bool{true, false} {
+		kept := status.Clusters[:0]
+		for _, row := range status.Clusters {
+			if octets > maxStatus && row.Ready == ready {
+				octets -= row.Size() + 2 // its tag and its length
+				continue
+			}
+			kept = append(kept, row)
+		}
+		status.Clusters = kept
+	}
+}
+
+func cutMessage(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
 // recordEvents emits an Event for each condition that has become another one.
@@ -125,6 +156,9 @@ func (f *Fleet) writeInstance(ctx context.Context, instance *bind9.Bind9Instance
 
 func (f *Fleet) writeCluster(ctx context.Context, cluster *bind9.Bind9Cluster, status bind9.Bind9ClusterStatus, s *standing) error {
 	status.Conditions, status.ObservedGeneration = s.conditions, cluster.Generation
+	for len(status.Instances) > 0 && status.Size() > maxStatus {
+		status.Instances = status.Instances[:len(status.Instances)-1]
+	}
 	if equality.Semantic.DeepEqual(cluster.Status, status) {
 		return nil
 	}
@@ -139,6 +173,7 @@ func (f *Fleet) writeCluster(ctx context.Context, cluster *bind9.Bind9Cluster, s
 
 func (f *Fleet) writeProvider(ctx context.Context, provider *bind9.ClusterBind9Provider, status bind9.ClusterBind9ProviderStatus, s *standing) error {
 	status.Conditions, status.ObservedGeneration = s.conditions, provider.Generation
+	fitProviderStatus(&status)
 	if equality.Semantic.DeepEqual(provider.Status, status) {
 		return nil
 	}

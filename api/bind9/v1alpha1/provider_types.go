@@ -49,7 +49,8 @@ type ClusterBind9ProviderStatus struct {
 	// observedGeneration is the metadata.generation that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// clusters are the Bind9Clusters, by namespace.
+	// clusters are the Bind9Clusters, by namespace. Of more than the status has room for, those that are ready are left
+	// out first.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace

@@ -258,7 +258,7 @@ const (
 // Placement says on which nodes pods may run.
 type Placement struct {
 	// spread are the labels of nodes over which the servers of one role are spread. Absent:
-	// topology.kubernetes.io/zone and kubernetes.io/hostname. Empty: none.
+	// topology.kubernetes.io/zone and kubernetes.io/hostname.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=4

@@ -247,7 +247,7 @@ func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpread
 		return nil
 	}
 	keys := placement.Spread
-	if keys == nil {
+	if len(keys) == 0 {
 		keys = []string{corev1.LabelTopologyZone, corev1.LabelHostname}
 	}
 	when := corev1.ScheduleAnyway

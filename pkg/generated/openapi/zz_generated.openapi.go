@@ -5977,7 +5977,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "clusters are the Bind9Clusters, by namespace.",
+							Description: "clusters are the Bind9Clusters, by namespace. Of more than the status has room for, those that are ready are left out first.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6595,7 +6595,7 @@ func schema_kubizone_api_bind9_v1alpha1_Placement(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "spread are the labels of nodes over which the servers of one role are spread. Absent: topology.kubernetes.io/zone and kubernetes.io/hostname. Empty: none.",
+							Description: "spread are the labels of nodes over which the servers of one role are spread. Absent: topology.kubernetes.io/zone and kubernetes.io/hostname.",
 							MaxItems:    ptr.To[int64](4),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{

@@ -16,7 +16,8 @@ import (
 type ClusterBind9ProviderStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that the status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// clusters are the Bind9Clusters, by namespace.
+	// clusters are the Bind9Clusters, by namespace. Of more than the status has room for, those that are ready are left
+	// out first.
 	Clusters []ProvidedClusterApplyConfiguration `json:"clusters,omitempty"`
 	// servers counts the servers of all clusters.
 	Servers *ServerCountApplyConfiguration `json:"servers,omitempty"`

@@ -11,7 +11,7 @@ package v1alpha1
 // Placement says on which nodes pods may run.
 type PlacementApplyConfiguration struct {
 	// spread are the labels of nodes over which the servers of one role are spread. Absent:
-	// topology.kubernetes.io/zone and kubernetes.io/hostname. Empty: none.
+	// topology.kubernetes.io/zone and kubernetes.io/hostname.
 	Spread []string `json:"spread,omitempty"`
 	// required refuses nodes on which the spread is not met; else they are taken where there are no others. Defaults
 	// to false.

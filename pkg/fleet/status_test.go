@@ -1,0 +1,49 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+)
+
+// S11.2: a provider of as many namespaces as it may name has a status that the API takes, and it names those that are
+// not ready.
+func TestFitProviderStatus_S11_2(t *testing.T) {
+	s := newStanding(1, nil)
+	s.set(bind9.ConditionDegraded, true, ReasonApplyFailed, strings.Repeat("x", 2*maxMessage))
+	status := bind9.ClusterBind9ProviderStatus{Conditions: s.conditions, Servers: bind9.ServerCount{Desired: 5000, Current: 5000, Ready: 4990}}
+	var late []string
+	for i := range validation.MaxClassNamespaces {
+		row := bind9.ProvidedCluster{Namespace: fmt.Sprintf("%s-%d", strings.Repeat("n", 58), i), Ready: i%100 != 50}
+		if !row.Ready {
+			row.Message = strings.Repeat("a long message ", 30)
+			late = append(late, row.Namespace)
+		}
+		status.Clusters = append(status.Clusters, row)
+	}
+	refused := func() bool {
+		return len(validation.FleetStatusUpdate(&metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}, &metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}, status.Conditions, status.Size(), 0)) > 0
+	}
+	if !refused() {
+		t.Fatalf("%d octets are taken as they are", status.Size())
+	}
+	fitProviderStatus(&status)
+	var told []string
+	for _, row := range status.Clusters {
+		if !row.Ready {
+			told = append(told, row.Namespace)
+		}
+	}
+	if refused() || !slices.Equal(told, late) || len(status.Clusters) < 120 {
+		t.Errorf("%d octets with %d clusters, not ready: %q", status.Size(), len(status.Clusters), told)
+	}
+}
