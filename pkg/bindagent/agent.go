@@ -68,6 +68,7 @@ type Agent struct {
 	files   zoneFiles
 	mux     *http.ServeMux
 	slots   chan struct{}
+	waiting time.Duration // slotTime
 	limiter *limiter
 	metrics *counters
 	ready   readiness
@@ -89,7 +90,7 @@ func New(config Config) (*Agent, error) {
 	}
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
-		slots: make(chan struct{}, maxRequests), limiter: newLimiter(config.Rate, config.Burst), metrics: newCounters(),
+		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(config.Rate, config.Burst), metrics: newCounters(),
 	}
 	for _, route := range routes {
 		a.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) { a.serveRoute(w, r, route) })
@@ -192,7 +193,7 @@ func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (c
 	if job.body, err = readBody(w, r); err != nil {
 		return client, 0, nil, err
 	}
-	wait := time.NewTimer(slotTime)
+	wait := time.NewTimer(a.waiting)
 	defer wait.Stop()
 	select {
 	case a.slots <- struct{}{}:

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -449,6 +450,50 @@ func TestRequests_areBounded(t *testing.T) {
 	now = now.Add(time.Second)
 	f.token = testToken
 	f.want(200, "", "GET", "/zones", nil)
+}
+
+// silent is a control channel that answers nothing until the request is given up.
+type silent struct{ asked chan struct{} }
+
+func (s silent) Call(ctx context.Context, _ string) (string, error) {
+	s.asked <- struct{}{}
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// TestRequests_underWayAreBounded: while named answers none of them, the next request is 429 and named is not asked for
+// it (A6).
+func TestRequests_underWayAreBounded(t *testing.T) {
+	t.Parallel()
+	control := silent{make(chan struct{}, 2*maxRequests)}
+	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Control = control })
+	f.agent.waiting = 10 * time.Millisecond
+	ctx, giveUp := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	for range maxRequests {
+		ended.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.server.URL+"/api/v1/server/status", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set("Authorization", "Bearer "+testToken)
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				t.Errorf("answered: %s", response.Status)
+				response.Body.Close()
+			}
+		})
+		<-control.asked
+	}
+	if busy := f.want(429, "are under way", "GET", "/server/status", nil); busy.header.Get("Retry-After") == "" {
+		t.Errorf("%v", busy.header)
+	}
+	f.want(200, "", "GET", "/health", nil)
+	giveUp()
+	ended.Wait()
+	if len(control.asked) != 0 {
+		t.Error("named was asked for the request that was refused")
+	}
 }
 
 // TestRequests_overlap: several clients make, change and remove one zone, and what stands at the end is one of theirs.
