@@ -44,9 +44,9 @@ func (w *world) waitNames(namespace string, want ...string) {
 	})
 }
 
-// TestProvider_makesClustersAndServers: the source document's example, a provider of three namespaces with two
+// TestProvider_makesClustersAndServers_S11_9: the source document's example, a provider of three namespaces with two
 // primaries and three secondaries, from its creation to its deletion.
-func TestProvider_makesClustersAndServers(t *testing.T) {
+func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	w := newWorld(t, "platform-dns")
 	w.runKubelet(w.namespace)
 	for _, further := range []string{"team-web", "team-api"} {
@@ -132,9 +132,9 @@ func TestProvider_makesClustersAndServers(t *testing.T) {
 	}
 }
 
-// TestCluster_scalesByTheHighestIndex: the highest index goes first and comes back last; an instance of another owner
-// in the way is left alone.
-func TestCluster_scalesByTheHighestIndex(t *testing.T) {
+// TestCluster_scalesByTheHighestIndex_S11_9: the highest index goes first and comes back last; an instance of another
+// owner in the way is left alone.
+func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	w := newWorld(t, "scales")
 	w.runKubelet(w.namespace)
 	theirs := w.createInstance("prod-secondary-1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
@@ -190,8 +190,8 @@ func TestCluster_scalesByTheHighestIndex(t *testing.T) {
 	}
 }
 
-// TestInstance_rotatesItsKeyWithAnOverlap: the former key stays until every pod has the new one (F3).
-func TestInstance_rotatesItsKeyWithAnOverlap(t *testing.T) {
+// TestInstance_rotatesItsKeyWithAnOverlap_S11_11: the former key stays until every pod has the new one (F3).
+func TestInstance_rotatesItsKeyWithAnOverlap_S11_11(t *testing.T) {
 	w := newWorld(t, "rotates")
 	w.runKubelet(w.namespace)
 	at := clocktesting.NewFakeClock(time.Now())
@@ -266,9 +266,9 @@ func TestInstance_rotatesItsKeyWithAnOverlap(t *testing.T) {
 	})
 }
 
-// TestSweep_hasBrakes: what an instance left that is gone without its finalizer is removed after two live 404s ten
-// minutes apart; what another installation made is not, nor anything while the API has no instance (F5).
-func TestSweep_hasBrakes(t *testing.T) {
+// TestSweep_hasBrakes_S11_12: what an instance left that is gone without its finalizer is removed after two live 404s
+// ten minutes apart; what another installation made is not, nor anything while the API has no instance (F5).
+func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	w := newWorld(t, "swept")
 	w.runKubelet(w.namespace)
 	at := clocktesting.NewFakeClock(time.Now())

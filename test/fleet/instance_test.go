@@ -19,9 +19,10 @@ import (
 	"kubi.zone/kubizone/pkg/fleet"
 )
 
-// TestInstance_isMadeRepairedAndRemoved: a server that stands alone gets its objects in a namespace where Pod Security
-// restricted is enforced; each object that is removed or changed comes back; the deletion leaves nothing (F1, F5).
-func TestInstance_isMadeRepairedAndRemoved(t *testing.T) {
+// TestInstance_isMadeRepairedAndRemoved_S11_9: a server that stands alone gets its objects in a namespace where Pod
+// Security restricted is enforced; each object that is removed or changed comes back; the deletion leaves nothing
+// (F1, F5).
+func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	w := newWorld(t, "lone")
 	w.runKubelet(w.namespace)
 	w.runFleet(nil, w.namespace)
@@ -112,9 +113,9 @@ func TestInstance_isMadeRepairedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestInstance_leavesObjectsOfOthers: an object of another manager in the way is neither changed nor removed, and is
-// taken over by its annotation alone (F2).
-func TestInstance_leavesObjectsOfOthers(t *testing.T) {
+// TestInstance_leavesObjectsOfOthers_S11_10: an object of another manager in the way is neither changed nor removed,
+// and is taken over by its annotation alone (F2).
+func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	w := newWorld(t, "foreign")
 	w.runKubelet(w.namespace)
 	configs := w.core.CoreV1().ConfigMaps(w.namespace)
@@ -142,9 +143,9 @@ func TestInstance_leavesObjectsOfOthers(t *testing.T) {
 	}
 }
 
-// TestInstance_changesReachServers: options change the configuration, a claim makes a StatefulSet of the Deployment,
-// and what is refused leaves all as it was (F4).
-func TestInstance_changesReachServers(t *testing.T) {
+// TestInstance_changesReachServers_S11_9: options change the configuration, a claim makes a StatefulSet of the
+// Deployment, and what is refused leaves all as it was (F4).
+func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	w := newWorld(t, "changes")
 	w.runKubelet(w.namespace)
 	w.runFleet(nil, w.namespace)

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestCommand_needsTheRightsOfTheChartAlone: `kubizone fleet` with the rights that the chart gives it makes a provider's
-// servers and removes them, in the namespaces that it was given.
+// TestCommand_needsTheRightsOfTheChartAlone: `kubizone fleet` with the rights that the chart gives it makes a
+// provider's servers and removes them, in the namespaces that it was given.
 func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	w := newWorld(t, "granted")
 	helm, err := rig.Tool("helm")

@@ -140,10 +140,10 @@ func (c *conf) formatAddresses(field string, list []string) string {
 			text = address.String()
 		} else if prefix, err := netip.ParsePrefix(element); err == nil {
 			text = prefix.Masked().String()
-		} else if slices.Contains(builtinACLs, element) {
-			text = element
-		} else if slices.Contains(c.acls, element) {
-			text = `"` + element + `"`
+		} else if slices.Contains(builtinACLs, strings.ToLower(element)) {
+			text = strings.ToLower(element)
+		} else if at := slices.IndexFunc(c.acls, func(name string) bool { return strings.EqualFold(name, element) }); at >= 0 {
+			text = `"` + c.acls[at] + `"`
 		} else {
 			c.fail(fmt.Sprintf("%s[%d]", field, i), "is neither an address nor a prefix, nor the name of an element of acls before it")
 			continue
@@ -173,7 +173,8 @@ func (s *Server) namedConf() (string, error) {
 	for i := range config.ACLs {
 		acl := &config.ACLs[i]
 		field := fmt.Sprintf("acls[%d]", i)
-		if !aclNames.MatchString(acl.Name) || slices.Contains(builtinACLs, acl.Name) || slices.Contains(c.acls, acl.Name) {
+		taken := func(name string) bool { return strings.EqualFold(name, acl.Name) }
+		if !aclNames.MatchString(acl.Name) || slices.ContainsFunc(builtinACLs, taken) || slices.ContainsFunc(c.acls, taken) {
 			c.fail(field+".name", "is no name of a list, is one that BIND has, or is there twice")
 		}
 		c.line("acl %q %s;", acl.Name, c.formatAddresses(field+".entries", acl.Entries))

@@ -182,8 +182,11 @@ func checkConf(ctx context.Context, t *testing.T, program, dir string, server re
 // word is text that a user might write into a list: mostly what BIND takes, sometimes what would end a statement.
 func word(r *rand.Rand, names []string) string {
 	words := append([]string{
-		"any", "none", "localhost", "localnets", "192.0.2.1", "192.0.2.0/24", "192.0.2.1/24", "2001:db8::/32", "2001:DB8::1", "::ffff:192.0.2.1", "0.0.0.0/0", "::/0", "!any", "!10.0.0.0/8", "! 10.0.0.1",
+		"any", "none", "localhost", "localnets", "192.0.2.1", "192.0.2.0/24", "192.0.2.1/24", "2001:db8::/32", "2001:DB8::1", "::ffff:192.0.2.1", "ANY", "LocalHost", "0.0.0.0/0", "::/0", "!any", "!10.0.0.0/8", "! 10.0.0.1",
 	}, names...)
+	for _, name := range names {
+		words = append(words, strings.ToUpper(name))
+	}
 	if r.IntN(12) == 0 {
 		words = []string{"", "!", "x; }; options { recursion yes;", "\"", "key k", "fe80::1%eth0", "192.0.2.256", "10.0.0.0/33", "none; };//", "any /*", "\n", "!!any", "1.2.3", "include \"/etc/passwd\""}
 	}
@@ -202,7 +205,7 @@ func randomConfig(r *rand.Rand) *bind9.Config {
 	for i := range r.IntN(4) {
 		named := fmt.Sprintf("acl-%d", i)
 		if r.IntN(20) == 0 {
-			named = []string{"any", "a b", "x\"", "acl-0", "9x"}[r.IntN(5)]
+			named = []string{"any", "ACL-0", "a b", "x\"", "acl-0", "9x"}[r.IntN(6)]
 		}
 		if entries := list(); len(entries) > 0 {
 			c.ACLs = append(c.ACLs, bind9.ACL{Name: named, Entries: entries})
