@@ -82,7 +82,7 @@ func (e *etcd) form(ctx context.Context, t *testing.T) (f form) {
 func (r *replica) outgrown(ctx context.Context, t *testing.T, e *etcd, program string) {
 	t.Helper()
 	etcd := client(t, e.members[0])
-	until := must(etcd.Get(ctx, stored))(t).Header.Revision
+	at := must(etcd.Get(ctx, stored))(t).Header.Revision
 	config := r.config
 	config.Program = program
 	short, cancel := context.WithTimeout(ctx, time.Minute)
@@ -91,8 +91,8 @@ func (r *replica) outgrown(ctx context.Context, t *testing.T, e *etcd, program s
 	if err == nil || !strings.Contains(err.Error(), "start a version that knows it") {
 		t.Errorf("over a store that is too new for it the earlier server says: %v", err)
 	}
-	if now := must(etcd.Get(ctx, stored))(t).Header.Revision; now != until {
-		t.Errorf("the earlier server wrote into a store that is too new for it: it was at revision %d and is at %d", until, now)
+	if now := must(etcd.Get(ctx, stored))(t).Header.Revision; now != at {
+		t.Errorf("the earlier server wrote into a store that is too new for it: it was at revision %d and is at %d", at, now)
 	}
 }
 
