@@ -475,8 +475,9 @@ func (f *following) shows(ctx context.Context, t *testing.T) {
 func (d *delivered) watchFrom(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	d.record(ctx, t, "new", "TXT", "since")
-	seconds := int64(20)
-	events, err := d.of("records").Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
+	events, err := d.of("records").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	last, _ := strconv.ParseInt(version, 10, 64)
 	for err == nil {
 		event, open := <-events.ResultChan()
