@@ -231,6 +231,9 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 
 // call runs a command of the control channel. Where named did not answer, the client is to try again (A2).
 func (a *Agent) call(ctx context.Context, command string) (string, error) {
+	if len(command) > rndc.MaxCommand {
+		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; give fewer addresses and keys", len(command), rndc.MaxCommand)
+	}
 	text, err := a.config.Control.Call(ctx, command)
 	a.metrics.countCommand(command, err)
 	var failure *rndc.Failure

@@ -496,6 +496,22 @@ func TestRequests_underWayAreBounded(t *testing.T) {
 	}
 }
 
+// TestZone_tooLongForNamed: what does not fit into a command of named is the client's to mend, not to send again.
+func TestZone_tooLongForNamed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	long := make([]string, maxAddressList)
+	for i := range long {
+		long[i] = fmt.Sprintf("192.0.2.%d key %s", i, strings.Repeat("k", 200))
+	}
+	asked := map[string]any{"zoneName": "example.org", "zoneType": "secondary", "zoneConfig": map[string]any{"primaries": long}}
+	f.want(400, "fewer addresses", "POST", "/zones", asked)
+	f.want(200, `"zones":[]`, "GET", "/zones", nil)
+	configOf(asked)["primaries"] = []string{"192.0.2.1"}
+	f.want(201, "is made", "POST", "/zones", asked)
+	f.want(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
+}
+
 // TestRequests_overlap: several clients make, change and remove one zone, and what stands at the end is one of theirs.
 func TestRequests_overlap(t *testing.T) {
 	t.Parallel()

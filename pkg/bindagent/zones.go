@@ -221,6 +221,7 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	block.setClause("file", []string{strconv.Quote(path)})
 	text, err := a.call(ctx, "addzone "+quoteZone(zone)+" "+block.text())
 	var failure *rndc.Failure
+	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
 		// Named has no zone of this file. After any other error it may have, and the file stays.
@@ -231,6 +232,8 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 			return a.compareZone(ctx, zone, block) // another client of named was faster
 		}
 		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take", showName(zone), failure)
+	case errors.As(err, &unasked) && unasked.status == http.StatusBadRequest:
+		return 0, nil, errors.Join(err, a.files.remove(path))
 	case err != nil:
 		return 0, nil, err
 	}

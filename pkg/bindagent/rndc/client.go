@@ -62,6 +62,9 @@ type Client struct {
 	Timeout time.Duration
 }
 
+// MaxCommand is the longest command in octets: of what named reads of a message, 512 are for what stands around it.
+const MaxCommand = maxMessage - 512
+
 const defaultTimeout = 30 * time.Second
 
 // window is how long named may take to read a command: its clock, and ours, differ by less.
@@ -80,8 +83,8 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("control channel: %w", err)
 	}
-	if len(command) > maxCommand-512 { // 512: what stands around the command
-		return "", fmt.Errorf("a command of %d octets: named reads %d; give fewer addresses", len(command), maxCommand-512)
+	if len(command) > MaxCommand {
+		return "", fmt.Errorf("a command of %d octets: named reads %d; give fewer addresses", len(command), MaxCommand)
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, defaultTimeout))
 	defer cancel()

@@ -72,7 +72,7 @@ func TestCall_controlsNamed(t *testing.T) {
 			if text, err := client.Call(t.Context(), "status"); err != nil || !strings.Contains(text, "server is up") {
 				t.Errorf("the second of two keys: %q, %v", text, err)
 			}
-			if _, err := client.Call(t.Context(), strings.Repeat("x", maxCommand)); err == nil || !strings.Contains(err.Error(), "fewer") {
+			if _, err := client.Call(t.Context(), strings.Repeat("x", MaxCommand+1)); err == nil || !strings.Contains(err.Error(), "fewer") {
 				t.Errorf("a long command: %v", err)
 			}
 		})

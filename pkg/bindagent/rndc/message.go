@@ -17,8 +17,8 @@ import (
 const version = 1
 
 const (
-	// maxCommand is what named reads of one message; maxAnswer is what is read of one of named.
-	maxCommand, maxAnswer = 32 << 10, 4 << 20
+	// maxMessage is what named reads of one message; maxAnswer is what is read of one of named.
+	maxMessage, maxAnswer = 32 << 10, 4 << 20
 	// maxDepth bounds the nesting of tables and lists; named's messages have two levels.
 	maxDepth = 4
 	// macOctets is the place of a signature: base64, padded with zeros, for the longest hash.
