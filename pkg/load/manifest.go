@@ -86,6 +86,15 @@ func (m *manifest) keepServerFields() {
 	}
 }
 
+// refusal is one of the object, at the line of its document if it comes from a file.
+func (m *manifest) refusal(reason, fix string) Refusal {
+	r := Refusal{Path: m.path, Text: m.describe(), Reason: reason, Fix: fix}
+	if m.line > 0 {
+		r.Lines = []int{m.line}
+	}
+	return r
+}
+
 func (m *manifest) describe() string {
 	kind := strings.ToLower(m.object.GetKind())
 	if namespace := m.object.GetNamespace(); namespace != "" {
@@ -130,30 +139,22 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	var result Result
 	var zones, delegations, rest []*manifest
 	var served []*customResource
-	if l.cfg.FromCRD {
-		all, result.Refused = l.convertDNSEntries(all)
-	}
-	for _, m := range all {
-		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
-			continue // standalone, every namespace exists
-		}
+	all = slices.DeleteFunc(all, func(m *manifest) bool {
 		if m.object.GetNamespace() == "" {
 			m.object.SetNamespace(l.cfg.Namespace)
 		}
-		if l.cfg.FromCRD {
-			if reason, fix := fromCustomResource(m.object); reason != "" {
-				l.reportRefused(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix})
-				result.Refused++
-				continue
-			}
-			if errs := checkSize(m.object); len(errs) > 0 { // before the first write, so that a migration is not cut off in the middle
-				l.reportRefused(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
-				result.Refused++
-				continue
-			}
-			if was := servedBefore(m.object); was != nil {
-				served = append(served, was)
-			}
+		// Standalone, every namespace exists.
+		return m.object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
+	})
+	if l.cfg.FromCRD {
+		all, result = l.convertCustomResources(all)
+		if l.cfg.StopAtRefusal && result.Refused > 0 {
+			return result, nil
+		}
+	}
+	for _, m := range all {
+		if was := servedBefore(m.object); was != nil && l.cfg.FromCRD {
+			served = append(served, was)
 		}
 		m.keepServerFields()
 		dropServerFields(m.object)
@@ -285,7 +286,8 @@ func (l *Loader) withWorkers(workers int) *Loader {
 
 func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refusal, error) {
 	refused := func(reason, fix string) (Result, *Refusal, error) {
-		return Result{}, &Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix}, nil
+		r := m.refusal(reason, fix)
+		return Result{}, &r, nil
 	}
 	kind := m.object.GroupVersionKind()
 	mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
@@ -310,7 +312,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 	})
 	if apierrors.IsConflict(err) {
-		l.reportLeftAsIs(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: err.Error()})
+		l.reportLeftAsIs(m.refusal(err.Error(), ""))
 		return Result{Left: 1}, nil, nil
 	}
 	if reason, ok := refusalReason(err); ok {

@@ -74,7 +74,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.Workers, "workers", o.Workers, "number of concurrent writes; more are faster if the server waits for its disk")
 	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, instead of continuing with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
-	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4, or DNSEntries of Gardener's external-dns-management: convert them, and compare the content of each zone with what v0 served")
+	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4, bindy.firestoned.io or dns.gardener.cloud: convert them; the name of one of the latter two groups in the place of a file reads them from the server; what v0 served is compared with the content of each zone")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
 }
 
@@ -85,7 +85,9 @@ const standardInput = "standard input"
 type source struct {
 	name     string
 	manifest bool
-	transfer *transfer.Source
+	// customResources: name is an API group, whose custom resources the server has.
+	customResources bool
+	transfer        *transfer.Source
 }
 
 // Config is the validated form of the options.
@@ -166,6 +168,8 @@ func (o *Options) sourcesOf(argument string) ([]source, error) {
 	case strings.Contains(argument, "://"):
 		from, err := transfer.ParseSource(argument)
 		return []source{{name: argument, transfer: &from}}, err
+	case o.FromCRD && load.IsCRDGroup(argument):
+		return []source{{name: argument, manifest: true, customResources: true}}, nil
 	case argument == "-":
 		// With --zone it is a zone file.
 		return []source{{name: standardInput, manifest: o.Zone == ""}}, nil
@@ -281,6 +285,9 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 }
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
+	if s.customResources {
+		return loader.ImportCustomResources(ctx, s.name)
+	}
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
 		case s.transfer != nil:
@@ -307,7 +314,7 @@ func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, i
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
-		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE...",
+		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE|CRD-GROUP...",
 		Short: "bring zone files, transfers and manifests into zones",
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
 RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
@@ -327,12 +334,17 @@ with --prune. If that would hold the zone (S7.5), --plan and the report tell, th
 --allow-deletions lets it through.
 
 Files that end in .yaml, .yml or .json are manifests, and are applied. Standard input is a zone file if --zone is
-given. Of a directory, and all below it, manifests and files that end in .zone or .db are imported.`,
+given. Of a directory, and all below it, manifests and files that end in .zone or .db are imported.
+
+With --from-crd, manifests are custom resources of kubizone v0, or of the DNS operators bindy (bindy.firestoned.io) and
+external-dns-management (dns.gardener.cloud), which become Zones and Records. The name of one of these two groups in the
+place of a file reads them from the server. What is not carried over is reported with its field and the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
   kubizone import example.org.zone --zone platform/example-org --prune --plan
   kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
-  kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"`,
+  kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"
+  kubizone import --from-crd bindy.firestoned.io --plan`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			config, warnings, err := options.Complete(arguments)

@@ -647,18 +647,19 @@ func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
 func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 	s := start(t)
 	for want, arguments := range map[string][]string{
-		"--zone: name the Zone":               {"a.zone"},
-		"--zone \"Example_Org\"":              {"a.zone", "--zone", "Example_Org"},
-		"manifests name their own":            {"a.yaml", "--zone", "x"},
-		"--from-crd goes with manifests":      {"a.zone", "--zone", "x", "--from-crd"},
-		"--dry-run \"client\"":                {"a.zone", "--zone", "x", "--dry-run=client"},
-		"axfr://SERVER[:PORT]/ZONE":           {"axfr://192.0.2.1", "--zone", "x"},
-		"--tsig-key-file":                     {"axfr://192.0.2.1/example.org", "--zone", "x", "--tsig-key-file", "/nonexistent"},
-		"--workers 0: must be from 1 to 1024": {"a.zone", "--zone", "x", "--workers", "0"},
-		"--view \"In Side\"":                  {"a.zone", "--zone", "x", "--view", "In Side"},
-		"open a.zone: no such file":           {"a.zone", "--zone", "x"},
-		"--zone \"no space/x\": namespace":    {"a.zone", "--zone", "no space/x"},
-		"http://x\": write axfr://SERVER[:P":  {"http://x", "--zone", "x"},
+		"--zone: name the Zone":                {"a.zone"},
+		"--zone \"Example_Org\"":               {"a.zone", "--zone", "Example_Org"},
+		"manifests name their own":             {"a.yaml", "--zone", "x"},
+		"--from-crd goes with manifests":       {"a.zone", "--zone", "x", "--from-crd"},
+		"has no custom resources of this grou": {"bindy.firestoned.io", "--from-crd"},
+		"--dry-run \"client\"":                 {"a.zone", "--zone", "x", "--dry-run=client"},
+		"axfr://SERVER[:PORT]/ZONE":            {"axfr://192.0.2.1", "--zone", "x"},
+		"--tsig-key-file":                      {"axfr://192.0.2.1/example.org", "--zone", "x", "--tsig-key-file", "/nonexistent"},
+		"--workers 0: must be from 1 to 1024":  {"a.zone", "--zone", "x", "--workers", "0"},
+		"--view \"In Side\"":                   {"a.zone", "--zone", "x", "--view", "In Side"},
+		"open a.zone: no such file":            {"a.zone", "--zone", "x"},
+		"--zone \"no space/x\": namespace":     {"a.zone", "--zone", "no space/x"},
+		"http://x\": write axfr://SERVER[:P":   {"http://x", "--zone", "x"},
 	} {
 		if got := s.importing("", arguments...); got.failed == nil || !strings.Contains(got.failed.Error(), want) {
 			t.Errorf("%q: %v, want %q", arguments, got.failed, want)

@@ -1,0 +1,366 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+)
+
+const (
+	bindyAPI    = "apiVersion: bindy.firestoned.io/v1beta1\n"
+	gardenerAPI = "apiVersion: dns.gardener.cloud/v1alpha1\n"
+	soaFields   = "soaRecord: {primaryNs: ns1.example.org., adminEmail: admin.example.org., serial: 7, refresh: 3600, retry: 600, expire: 604800, negativeTtl: 60}"
+	// zoneOfTests selects the records of its namespace with the label zone.
+	zoneOfTests = bindyAPI + "kind: DNSZone\nmetadata: {name: example, namespace: dns}\nspec: {zoneName: example.org, " + soaFields + ", recordsFrom: [{selector: {matchLabels: {zone: example}}}]}\n"
+	selected    = "metadata: {name: x, namespace: dns, labels: {zone: example}}\n"
+)
+
+// converts is what documents of YAML become, without status and creation, and what is reported.
+func converts(t *testing.T, documents ...string) (objects []string, said string, result Result) {
+	t.Helper()
+	read, refused := readManifests("f.yaml", []byte(strings.Join(documents, "---\n")))
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	l := newLab(t, fake.NewSimpleClientset())
+	converted, result := l.convertCustomResources(read)
+	for _, m := range converted {
+		dropServerFields(m.object)
+		text, err := yaml.Marshal(m.object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, string(text))
+	}
+	return objects, strings.Join(l.said, "\n"), result
+}
+
+func becomes(t *testing.T, want string, documents ...string) {
+	t.Helper()
+	got, said, _ := converts(t, documents...)
+	var wanted, have []any
+	for _, text := range strings.Split(want, "\n---\n") {
+		var object any
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		wanted = append(wanted, object)
+	}
+	for _, text := range got {
+		var object any
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		have = append(have, object)
+	}
+	if !reflect.DeepEqual(have, wanted) {
+		t.Errorf("it became\n%s\nwant\n%s\nreported:\n%s", strings.Join(got, "---\n"), want, said)
+	}
+}
+
+// L6: a zone of bindy with each kind of record, in the forms of its releases, and with what other namespaces have in
+// it.
+func TestConvertBindy(t *testing.T) {
+	zone := bindyAPI + `kind: DNSZone
+metadata:
+  name: example
+  namespace: dns
+  finalizers: [bindy.firestoned.io/dnszone-finalizer]
+  labels: {bindy.firestoned.io/role: x, kept: "yes"}
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}
+spec:
+  zoneName: example.org
+  ttl: 1800
+  clusterRef: production
+  soaRecord: {primaryNs: ns1.example.org., adminEmail: admin.example.org., serial: 2024010101, refresh: 3600, retry: 600, expire: 604800, negativeTtl: 60}
+  nameServers:
+  - {hostname: ns1.example.org., ipv4Address: 192.0.2.1, ipv6Address: "2001:db8::1"}
+  - {hostname: ns.example.net., ipv4Address: 192.0.2.9}
+  recordsFrom:
+  - selector: {matchLabels: {zone: example}}
+status: {conditions: []}
+`
+	becomes(t, `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: example, namespace: dns, labels: {kept: "yes"}}
+spec:
+  domainName: example.org.
+  ttl: 1800
+  refresh: 3600
+  retry: 600
+  expire: 604800
+  negativeResponseCache: 60
+  primaryNameServer: ns1.example.org.
+  contact: admin.example.org.
+  minimumSerial: 2024010101
+  nameServers:
+  - {name: ns1.example.org., addresses: [192.0.2.1, "2001:db8::1"]}
+  - {name: ns.example.net.}
+  delegations:
+  - namespace: dns
+    records: [{pattern: "@"}, {pattern: "*"}]
+  - namespace: shop
+    records: [{pattern: www, types: [A], shared: true}]
+    zones: [dev]
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: dev, namespace: shop}
+spec:
+  domainName: dev.example.org.
+  ttl: 120
+  refresh: 3600
+  retry: 600
+  expire: 604800
+  negativeResponseCache: 86400
+  primaryNameServer: ns1.dev.example.org.
+  contact: admin@example.org
+  nameServers: [{name: ns1.dev.example.org., addresses: [192.0.2.8]}]
+  delegations: [{namespace: shop, records: [{pattern: "@"}, {pattern: "*"}]}]
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-aaaa, namespace: dns, labels: {zone: example}}
+spec: {domainName: www, zoneRef: {name: example}, type: AAAA, ttl: 60, rdata: "2001:db8::1"}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-a, namespace: dns, labels: {zone: example}}
+spec: {domainName: www, zoneRef: {name: example}, type: A, ttl: 300, values: [192.0.2.1, 192.0.2.2]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-a, namespace: shop}
+spec: {domainName: www, zoneRef: {name: example, namespace: dns}, type: A, ttl: 300, rdata: 192.0.2.3}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-caa, namespace: dns, labels: {zone: example}}
+spec: {domainName: "@", zoneRef: {name: example}, type: CAA, ttl: 300, rdata: 0 issue "letsencrypt.org"}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-cname, namespace: dns, labels: {zone: example}}
+spec: {domainName: blog, zoneRef: {name: example}, type: CNAME, ttl: 300, rdata: www.example.net.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-mx, namespace: dns, labels: {zone: example}}
+spec: {domainName: "@", zoneRef: {name: example}, type: MX, ttl: 300, rdata: 10 mail.example.org.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-ns, namespace: dns, labels: {zone: example}}
+spec: {domainName: lab, zoneRef: {name: example}, type: NS, ttl: 300, rdata: ns.example.net.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-srv, namespace: dns, labels: {zone: example}}
+spec: {domainName: _sip._tcp, zoneRef: {name: example}, type: SRV, ttl: 300, rdata: 1 2 5060 sip.example.org.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: a-txt, namespace: dns, labels: {zone: example}}
+spec: {domainName: "@", zoneRef: {name: example}, type: TXT, ttl: 300, rdata: '"v=spf1 \"x\"" "\195\164"'}`,
+		zone,
+		bindyAPI+"kind: DNSZone\nmetadata: {name: dev, namespace: shop}\nspec: {zoneName: dev.example.org., soa: {primaryNameServer: ns1.dev.example.org, adminEmail: admin@example.org, ttl: 120}, nameServerIps: {ns1.dev.example.org.: 192.0.2.8}}\n",
+		bindyAPI+"kind: ARecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}, finalizers: [bindy.firestoned.io/arecord-finalizer]}\nspec: {name: www, ipv4Addresses: [192.0.2.1, 192.0.2.2]}\n",
+		bindyAPI+"kind: AAAARecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: www, ipv6Address: '2001:db8::1', ttl: 60}\n",
+		bindyAPI+"kind: ARecord\nmetadata: {name: a, namespace: shop}\nspec: {zone: example.org, name: www, ipv4: 192.0.2.3}\n",
+		bindyAPI+"kind: TXTRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', text: ['v=spf1 \"x\"', ä]}\n",
+		bindyAPI+"kind: CNAMERecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: blog, target: www.example.net}\n",
+		bindyAPI+"kind: MXRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', priority: 10, mailServer: mail.example.org.}\n",
+		bindyAPI+"kind: NSRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: lab, nameserver: ns.example.net.}\n",
+		bindyAPI+"kind: NSRecord\nmetadata: {name: cut, namespace: dns, labels: {zone: example}}\nspec: {name: dev, nameserver: ns1.dev.example.org.}\n",
+		bindyAPI+"kind: SRVRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: _sip._tcp, priority: 1, weight: 2, port: 5060, target: sip.example.org.}\n",
+		bindyAPI+"kind: CAARecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', flags: 0, tag: issue, value: letsencrypt.org}\n",
+	)
+}
+
+// L6: a DNSEntry becomes a Record for each type.
+func TestConvertGardener(t *testing.T) {
+	becomes(t, `apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: both, namespace: shoot}
+spec: {domainName: api.example.org., type: A, ttl: 120, values: [192.0.2.1, 192.0.2.2]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: both-aaaa, namespace: shoot}
+spec: {domainName: api.example.org., type: AAAA, ttl: 120, rdata: "2001:db8::1"}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: host, namespace: shoot}
+spec: {domainName: "*.apps.example.org.", type: CNAME, ttl: 300, rdata: lb.example.net.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: six, namespace: shoot}
+spec: {domainName: six.example.org., type: AAAA, rdata: "2001:db8::2"}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: text, namespace: shoot}
+spec: {domainName: t.example.org., type: TXT, values: ['"a b"', '"c" "d"', '"`+strings.Repeat("x", 255)+`" "x"']}`,
+		gardenerAPI+"kind: DNSEntry\nmetadata: {name: both, namespace: shoot, ownerReferences: [{apiVersion: v1, kind: Service, name: s, uid: u}]}\nspec: {dnsName: api.example.org, ttl: 120, ownerId: x, targets: [192.0.2.1, '2001:db8::1', 192.0.2.2]}\n",
+		gardenerAPI+"kind: DNSEntry\nmetadata: {name: host, namespace: shoot, annotations: {dns.gardener.cloud/class: garden}}\nspec: {dnsName: '*.apps.example.org', targets: [lb.example.net]}\nstatus: {state: Ready, ttl: 300}\n",
+		gardenerAPI+"kind: DNSEntry\nmetadata: {name: text, namespace: shoot}\nspec: {dnsName: t.example.org, text: [a b, '\"c\" \"d\"', "+strings.Repeat("x", 256)+"]}\n",
+		gardenerAPI+"kind: DNSEntry\nmetadata: {name: six, namespace: shoot}\nspec: {dnsName: six.example.org, targets: ['2001:db8::2']}\n",
+		gardenerAPI+"kind: DNSAnnotation\nmetadata: {name: note, namespace: shoot}\nspec: {resourceRef: {kind: Service, apiVersion: v1, name: s}, annotations: {dns.gardener.cloud/dnsnames: x}}\n",
+	)
+}
+
+// L6: what is not carried over is reported with object, field and next step, and nothing is written of it.
+func TestConvertCustomResources_reportsWhatIsNotCarriedOver(t *testing.T) {
+	entry := func(spec string) string {
+		return gardenerAPI + "kind: DNSEntry\nmetadata: {name: x, namespace: a}\nspec: {dnsName: x.example.org, " + spec + "}\n"
+	}
+	record := func(kind, spec string) string {
+		return zoneOfTests + "---\n" + bindyAPI + "kind: " + kind + "\n" + selected + "spec: {" + spec + "}\n"
+	}
+	for what, c := range map[string]struct {
+		text    string
+		objects int
+		want    string
+	}{
+		"an unknown field":                       {record("ARecord", "name: w, ipv4: 192.0.2.1, geo: eu"), 1, "arecord dns/x: spec.geo: is not known"},
+		"an old and a new field":                 {record("ARecord", "name: w, ipv4: 192.0.2.1, ipv4Addresses: [192.0.2.2]"), 1, "spec.ipv4: spec.ipv4Addresses is set, too"},
+		"a field of a wrong type":                {record("MXRecord", "name: w, priority: '10', mailServer: a."), 1, "spec.priority: 10 is not a number from 0 to 65535"},
+		"a field that is missing":                {record("CNAMERecord", "name: w"), 1, "spec.target: is missing"},
+		"a name":                                 {record("ARecord", "name: 'a b', ipv4: 192.0.2.1"), 1, "spec.name: "},
+		"a record of no zone":                    {zoneOfTests + "---\n" + bindyAPI + "kind: ARecord\nmetadata: {name: x, namespace: other, labels: {zone: example}}\nspec: {name: w, ipv4: 192.0.2.1}\n", 1, "arecord other/x: no DNSZone of its namespace selects it"},
+		"a zone that is not there":               {bindyAPI + "kind: ARecord\n" + selected + "spec: {zone: example.net, name: w, ipv4: 192.0.2.1}\n", 0, "spec.zone: there is no DNSZone with the name example.net"},
+		"a reference to no zone":                 {bindyAPI + "kind: ARecord\n" + selected + "spec: {zoneRef: {name: z, namespace: q}, name: w, ipv4: 192.0.2.1}\n", 0, "spec.zoneRef: there is no DNSZone q/z"},
+		"two zones":                              {zoneOfTests + "---\n" + strings.NewReplacer("name: example,", "name: more,", "example.org,", "example.net,").Replace(zoneOfTests) + "---\n" + bindyAPI + "kind: ARecord\n" + selected + "spec: {name: w, ipv4: 192.0.2.1}\n", 2, "DNSZones dns/example, dns/more select it"},
+		"a zone of a name that an older one has": {strings.Replace(zoneOfTests, "{name: example,", `{name: b, creationTimestamp: "2024-01-02T00:00:00Z",`, 1) + "---\n" + strings.Replace(zoneOfTests, "{name: example,", `{name: c, creationTimestamp: "2024-01-01T00:00:00Z",`, 1), 1, "dnszone dns/b: spec.zoneName: DNSZone dns/c, which is older, has the name example.org."},
+		"a zone without an SOA":                  {bindyAPI + "kind: DNSZone\nmetadata: {name: z, namespace: dns}\nspec: {zoneName: example.org}\n", 0, "spec.soaRecord: is missing"},
+		"a record of a zone that is refused":     {bindyAPI + "kind: DNSZone\nmetadata: {name: z, namespace: dns}\nspec: {zoneName: example.org}\n---\n" + bindyAPI + "kind: ARecord\n" + selected + "spec: {zone: example.org, name: w, ipv4: 192.0.2.1}\n", 0, "its DNSZone dns/z is not imported"},
+		"timers":                                 {strings.Replace(zoneOfTests, "retry: 600", "retry: 7200", 1), 1, "not taken over: f.yaml:1: dnszone dns/example: spec.soaRecord: retry 7200 must be less than refresh 3600; loaded with retry 3599"},
+		"DNSSEC":                                 {strings.Replace(zoneOfTests, "spec: {", "spec: {dnssecPolicy: default, ", 1), 1, "not taken over: f.yaml:1: dnszone dns/example: spec.dnssecPolicy: \"default\" signs"},
+		"servers":                                {strings.Replace(zoneOfTests, "spec: {", "spec: {clusterRef: c, bind9InstancesFrom: [{selector: {}}], ", 1), 1, "spec.clusterRef, spec.bind9InstancesFrom: name the servers"},
+		"a server":                               {bindyAPI + "kind: Bind9Cluster\nmetadata: {name: c, namespace: dns}\n", 0, "not taken over: f.yaml:1: bind9cluster dns/c: Bind9Cluster has no zone data"},
+		"an object that goes":                    {strings.Replace(zoneOfTests, "namespace: dns", `namespace: dns, deletionTimestamp: "2024-01-01T00:00:00Z"`, 1), 0, "dnszone dns/example: it is being deleted"},
+		"a record in a child":                    {zoneOfTests + "---\n" + strings.NewReplacer("name: example,", "name: sub,", "example.org, ", "sub.example.org, ", "recordsFrom", "ttl: 1, recordsFrom", "{zone: example}", "{zone: sub}").Replace(zoneOfTests) + "---\n" + bindyAPI + "kind: ARecord\n" + selected + "spec: {name: a.sub, ipv4: 192.0.2.1}\n", 2, "spec.name: a.sub.example.org. lies in DNSZone dns/sub"},
+		"weights":                                {entry("targets: [192.0.2.1], routingPolicy: {type: weighted}"), 0, "dnsentry a/x: spec.routingPolicy: answers by weight"},
+		"a reference":                            {entry("reference: {name: y}"), 0, "spec.reference: the data is that of another DNSEntry"},
+		"hosts":                                  {entry("targets: [a.example.net, b.example.net]"), 0, "spec.targets: host names that a controller looks up"},
+		"a host to look up":                      {entry("targets: [a.example.net], resolveTargetsToAddresses: true"), 0, "spec.targets: host names that a controller looks up"},
+		"neither":                                {entry("ttl: 1"), 0, "neither targets nor text is set"},
+		"both":                                   {entry("targets: [192.0.2.1], text: [x]"), 0, "spec.text: targets is set, too"},
+		"a field of tomorrow":                    {entry("targets: [192.0.2.1], weight: 1"), 0, "spec.weight: is not known"},
+		"an entry that is ignored":               {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, annotations: {dns.gardener.cloud/ignore: full}", 1), 0, "dns.gardener.cloud/ignore is \"full\""},
+		"an older entry":                         {entry("targets: [192.0.2.1]") + "---\n" + strings.Replace(entry("targets: [192.0.2.2]"), "name: x", "name: z", 1), 1, "dnsentry a/z: spec.dnsName: dnsentry a/x, which is older, has the name x.example.org."},
+		"a name for two":                         {entry("targets: [192.0.2.1, '2001:db8::1']") + "---\n" + strings.NewReplacer("name: x", "name: x-aaaa", "x.example.org", "z.example.org").Replace(entry("targets: [192.0.2.2]")), 1, "metadata.name: its Record of type AAAA would have the name of DNSEntry x-aaaa"},
+		"a Service's":                            {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, ownerReferences: [{apiVersion: v1, kind: Service, name: s, uid: u}]", 1), 1, "not taken over: f.yaml:1: dnsentry a/x: metadata.ownerReferences: Service s"},
+		"a provider":                             {gardenerAPI + "kind: DNSProvider\nmetadata: {name: p, namespace: a}\n", 0, "DNSProvider has no zone data; make a Zone"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			objects, said, result := converts(t, c.text)
+			if len(objects) != c.objects || !strings.Contains(said, c.want) {
+				t.Errorf("%d objects, want %d, reported %q, want %q:\n%s", len(objects), c.objects, said, c.want, strings.Join(objects, "---\n"))
+			}
+			if omitted := strings.Contains(said, "not taken over"); omitted != (result.NotTaken > 0) || strings.Contains(said, "refused") != (result.Refused > 0) {
+				t.Errorf("counted %+v of %q", result, said)
+			}
+		})
+	}
+}
+
+// FuzzConvertCustomResources converts a zone and a record of arbitrary specs: each object becomes objects or is
+// reported, twice in the same way, and a field that no release has is never passed over.
+func FuzzConvertCustomResources(f *testing.F) {
+	for kind, spec := range map[string]string{
+		"DNSZone":       `{"zoneName":"example.net","soaRecord":{"primaryNs":"ns.example.net.","adminEmail":"a.example.net.","serial":4294967295,"refresh":1,"retry":0,"expire":0,"negativeTtl":2147483647},"nameServers":[{"hostname":"ns.example.net","ipv4Address":"192.0.2.1"}]}`,
+		"ARecord":       `{"name":"*.a","ipv4Addresses":["192.0.2.1"],"ttl":0}`,
+		"TXTRecord":     `{"name":"@","text":["\u0000\"\\"]}`,
+		"CAARecord":     `{"name":"@","flags":255,"tag":"iodef","value":"mailto:a"}`,
+		"SRVRecord":     `{"name":"_a._b","priority":1,"weight":2,"port":3,"target":"."}`,
+		"DNSEntry":      `{"dnsName":"a.example.org","targets":["::ffff:192.0.2.1"]}`,
+		"DNSAnnotation": `{"annotations":{}}`,
+	} {
+		f.Add(kind, spec)
+	}
+	f.Fuzz(func(t *testing.T, kind, spec string) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(spec), &fields) != nil {
+			t.Skip()
+		}
+		api := bindyAPI
+		if strings.HasPrefix(kind, "DNSE") || strings.HasPrefix(kind, "DNSA") {
+			api = gardenerAPI
+		}
+		document := func(fields map[string]any) string {
+			object, err := json.Marshal(map[string]any{"kind": kind, "metadata": map[string]any{"name": "x", "namespace": "dns", "labels": map[string]any{"zone": "example"}}, "spec": fields})
+			if err != nil {
+				t.Skip()
+			}
+			text, err := yaml.JSONToYAML(object)
+			if err != nil || !json.Valid(object) {
+				t.Skip()
+			}
+			return api + string(text)
+		}
+		if kind == "" || strings.ContainsFunc(kind, func(r rune) bool { return r < 'A' || r > 'z' }) {
+			t.Skip()
+		}
+		text := document(fields)
+		if read, refused := readManifests("f.yaml", []byte(text)); len(read) != 1 || len(refused) > 0 {
+			t.Skip()
+		}
+		objects, said, result := converts(t, zoneOfTests, text)
+		again, _, _ := converts(t, zoneOfTests, text)
+		if !reflect.DeepEqual(objects, again) {
+			t.Errorf("converted in two ways:\n%s\n%s", objects, again)
+		}
+		if len(objects) == 1 && result.Refused+result.NotTaken == 0 {
+			t.Errorf("%s: neither converted nor reported: %s", text, said)
+		}
+		for _, object := range objects {
+			checkConverted(t, object)
+		}
+		if fields == nil {
+			fields = make(map[string]any)
+		}
+		fields["fieldOfTomorrow"] = true
+		if objects, said, result = converts(t, zoneOfTests, document(fields)); len(objects) > 1 || result.Refused+result.NotTaken == 0 {
+			t.Errorf("a field was passed over: %s\n%s", said, objects)
+		}
+	})
+}
+
+// checkConverted requires that an object is one of this API, without fields that the API does not have. What of it is
+// not admitted is for the server to say, which the validation here does without a panic.
+func checkConverted(t *testing.T, text string) {
+	t.Helper()
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		t.Fatal(err)
+	}
+	switch content["kind"] {
+	case "Zone":
+		var zone v1alpha1.Zone
+		if err := yaml.UnmarshalStrict([]byte(text), &zone); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+		validation.Zone(&zone)
+	case "Record":
+		var record v1alpha1.Record
+		if err := yaml.UnmarshalStrict([]byte(text), &record); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+		validation.Record(&record)
+	default:
+		t.Errorf("kind %v", content["kind"])
+	}
+}
