@@ -100,12 +100,28 @@ func TestChart_startsTheControllerWithFlagsThatItHas(t *testing.T) {
 	}
 }
 
+// chartVersion is the appVersion of the chart, the tag of the image where values name none.
+func chartVersion(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../" + chart + "/Chart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var it struct {
+		AppVersion string `json:"appVersion"`
+	}
+	if err := yaml.Unmarshal(text, &it); err != nil {
+		t.Fatal(err)
+	}
+	return it.AppVersion
+}
+
 func TestChart_imageIsThatOfTheVector(t *testing.T) {
 	for _, c := range []struct{ values, want string }{
-		{"image.repository=registry.example.org/kubizone-gardener", "registry.example.org/kubizone-gardener:0.5.0"},
+		{"image.repository=registry.example.org/kubizone-gardener", "registry.example.org/kubizone-gardener:" + chartVersion(t)},
 		{"image.digest=sha256:abc", "kubizone-gardener@sha256:abc"},
 		{"imageVectorOverwrite[0].name=kubizone-gardener,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "mirror.example.org/k:v2"},
-		{"imageVectorOverwrite[0].name=another,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "kubizone-gardener:0.5.0"},
+		{"imageVectorOverwrite[0].name=another,imageVectorOverwrite[0].ref=mirror.example.org/k:v2", "kubizone-gardener:" + chartVersion(t)},
 	} {
 		if got := deployment(t, "--set", c.values).Spec.Template.Spec.Containers[0].Image; got != c.want {
 			t.Errorf("%s: %s, want %s", c.values, got, c.want)
@@ -158,5 +174,38 @@ func TestManifests_areThoseOfGardener(t *testing.T) {
 	}
 	if registration.Spec.Deployment.DeploymentRefs[0].Name != deployment.Name {
 		t.Errorf("the registration refers to %s, and the deployment is %s", registration.Spec.Deployment.DeploymentRefs[0].Name, deployment.Name)
+	}
+}
+
+// RELEASE.md has the places of a new number; these are the ones of this module.
+func TestVersion_isThatOfTheTree(t *testing.T) {
+	source, err := os.ReadFile("../../pkg/version/version.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := regexp.MustCompile(`(?m)^var number = "(.*)-dev"$`).FindSubmatch(source)
+	if number == nil {
+		t.Fatal("pkg/version/version.go has no number")
+	}
+	for file, places := range map[string]string{
+		"go.mod":                         `kubi\.zone/kubizone/api v(\S+)`,
+		"../../" + chart + "/Chart.yaml": `(?m)^(?:version|appVersion): (\S+)$`,
+		"../../artifacts/gardener/extension.yaml":              `kubizone-gardener:(\d\S+)`,
+		"../../artifacts/gardener/controllerregistration.yaml": `kubizone-gardener:(\d\S+)`,
+		"../../docs/gardener.md":                               `kubizone-gardener:v?(\d\S+)`,
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(places).FindAllSubmatch(text, -1)
+		if len(found) == 0 {
+			t.Errorf("%s names no version", file)
+		}
+		for _, one := range found {
+			if string(one[1]) != string(number[1]) {
+				t.Errorf("%s has %s, and the tree becomes %s", file, one[1], number[1])
+			}
+		}
 	}
 }

@@ -308,6 +308,7 @@ func TestDNSRecord_types(t *testing.T) {
 		// The target has addresses of both families, so the stack changes nothing.
 		{"cname", "CNAME", []string{"lb.example.com"}, "dual-stack", "cname.types.example. 120 CNAME lb.example.com."},
 		{"txt", "TXT", []string{`says "x"; y`}, "", `txt.types.example. 120 TXT "says \"x\"; y"`},
+		{"long", "TXT", []string{strings.Repeat("x", 300)}, "", `long.types.example. 120 TXT "` + strings.Repeat("x", 255) + `" "` + strings.Repeat("x", 45) + `"`},
 		{"*.ingress", "A", []string{"192.0.2.7"}, "", "*.ingress.types.example. 120 A 192.0.2.7"},
 		{"many", "A", hundred, "", "many.types.example. 120 A 192.0.2.100"},
 	} {
@@ -773,10 +774,10 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 	}
 }
 
-func TestHeartbeat_isRenewed(t *testing.T) {
+// The Leases of the heartbeat and of the election are what the controller's Role names.
+func TestHeartbeat_isRenewedByTheLeader(t *testing.T) {
 	s := need(t, &first)
-	s.namespace(t, "garden", nil)
-	s.startController(t)
+	s.startController(t, "--leader-election=true", "--leader-election-namespace=garden")
 	var before time.Time
 	eventually(t, func() error {
 		lease, err := s.kube.CoordinationV1().Leases("garden").Get(t.Context(), extensions.HeartBeatResourceName, metav1.GetOptions{})
