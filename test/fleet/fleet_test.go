@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,8 +137,24 @@ type world struct {
 	// loaded is the hash of what each pod is said to have; guarded by mu.
 	mu     sync.Mutex
 	loaded map[string]string
+	// writes counts the requests of the Fleet to kube-apiserver that change something there.
+	writes atomic.Int64
 	stop   func()
 }
+
+// countWrites is a transport that counts.
+func (w *world) countWrites(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		if request.Method != http.MethodGet {
+			w.writes.Add(1)
+		}
+		return next.RoundTrip(request)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func platform() render.Platform {
 	return render.Platform{Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9", AgentImage: "registry.example/kubizone:v0", BindcarImage: "registry.example/bindcar:v0", Clients: []string{"kubizone-system"}}
@@ -180,7 +198,12 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 func (w *world) runFleetWith(config fleet.Config) {
 	w.t.Helper()
 	informers := externalversions.NewSharedInformerFactory(w.ours, 0)
-	config.Client, config.Informers, config.Cluster, config.Platform, config.Events = w.ours, informers, w.core, platform(), w.told
+	counted := w.kube.Admin()
+	counted.QPS = -1
+	counted.Wrap(w.countWrites)
+	core, err := kubernetes.NewForConfig(counted)
+	w.must(err)
+	config.Client, config.Informers, config.Cluster, config.Platform, config.Events = w.ours, informers, core, platform(), w.told
 	f, err := fleet.New(config)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
