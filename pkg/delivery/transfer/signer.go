@@ -27,6 +27,10 @@ const (
 	maxVersions, maxProven = 64, 16
 	// transferTimeout is how long one transfer from a signer may take, and shortWait is slept before one.
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
+	// firstShare is how far behind the transfers of a class may be where a zone is transferred that never was. After a
+	// start all zones are such: a signer that hands out none in time would keep all workers of the class with each of
+	// them, one after the other.
+	firstShare = 5 * time.Minute
 )
 
 // A transfer from a signer pauses the next one of the zone from it, so that of each second the transfers of a zone take
@@ -114,22 +118,21 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 	z := p.findSigned(plan)
 	z.mu.Lock()
 	known := z.signers[s.Name]
-	first := known == nil
-	if first {
+	if known == nil {
 		known = &signer{}
 		z.signers[s.Name] = known
 	}
 	z.mu.Unlock()
 	if known.serial != theirs {
 		wait := p.waitToTransfer(known)
-		if 0 < wait && wait <= shortWait && !first {
+		if 0 < wait && wait <= shortWait {
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
 			}
 			wait = 0
 		}
-		if wait > 0 && !first {
+		if wait > 0 {
 			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long", theirs, wait.Round(time.Second)), passing: true}
 			if held := known.latest(); held != (holding{}) {
 				at.serial = held.ours
@@ -147,7 +150,11 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(time.Until(known.pace.free), time.Until(p.pace.free))
+	class := p.pace.free
+	if known.pace.free.IsZero() {
+		class = class.Add(-firstShare)
+	}
+	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
 // transferSigned transfers what has changed at a signer since it was looked at last, or all of its zone.

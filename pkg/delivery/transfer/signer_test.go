@@ -330,7 +330,8 @@ func TestDeliver_findsLostStoresBesideSigners_S6_9(t *testing.T) {
 	}
 }
 
-// S6.9: the next transfer waits in proportion to what the last one took, and a zone of its own for none.
+// S6.9: the next transfer waits in proportion to what the last one took, and the first of a zone for no more than five
+// minutes of others.
 func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	for _, c := range []struct {
@@ -363,7 +364,11 @@ func TestPace_boundsOctetsAndTime_S6_9(t *testing.T) {
 			t.Errorf("%+v, %v; want %d, %q", row, err, want, note)
 		}
 	}
+	verify(0, "its serial 1000 is compared in 55m0s")
+	verify(0, "its serial 1000 is compared in 55m0s")
+	p.pace.free = time.Now().Add(4 * time.Minute)
 	verify(10, "its serial 1000 has the data of 10")
+	p.pace.free = time.Now().Add(time.Hour)
 	s.sign(1001, strings.Replace(strings.Join(lines, "\n"), "first", "forged", 1))
 	s.change(func() { s.lines = strings.Split(s.lines[0], "\n") })
 	verify(10, "its serial 1001 is compared in 1h0m0s")
