@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/fleet"
@@ -190,4 +192,77 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestInstance_saysWhatHasBecomeOfIt: a pod that is not ready any more is Degraded and a Warning, and that ends with
+// it.
+func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
+	w := newWorld(t, "unavailable")
+	w.runKubelet(w.namespace)
+	w.runFleet(nil, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	setReady := func(status string) {
+		t.Helper()
+		list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+		w.must(err)
+		for _, pod := range list.Items {
+			_, err := w.core.CoreV1().Pods(w.namespace).Patch(w.ctx, pod.Name, types.StrategicMergePatchType, fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","status":%q}]}}`, status), metav1.PatchOptions{}, "status")
+			w.must(err)
+		}
+	}
+	setReady("False")
+	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonUnavailable)
+	if err := is(w.instance("ns1").Status.Conditions, bind9.ConditionReady, "False/"+fleet.ReasonNotReady); err != nil {
+		t.Error(err)
+	}
+	setReady("True")
+	w.waitInstance("ns1", bind9.ConditionDegraded, "False")
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	w.stop()
+	warned := false
+	for done := false; !done; {
+		select {
+		case event := <-w.told.Events:
+			warned = warned || strings.HasPrefix(event, "Warning "+fleet.ReasonUnavailable)
+		default:
+			done = true
+		}
+	}
+	if !warned {
+		t.Error("no Warning says so")
+	}
+}
+
+// TestInstance_finalizerHasADeadline: what cannot be removed holds up the deletion for ten minutes, not for ever.
+func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
+	w := newWorld(t, "held")
+	w.runKubelet(w.namespace)
+	at := clocktesting.NewFakeClock(time.Now())
+	w.runFleet(at, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	configs := w.core.CoreV1().ConfigMaps(w.namespace)
+	_, err := configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/held"]}}`), metav1.PatchOptions{})
+	w.must(err)
+	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	w.must(instances.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.until("all else is gone", func() error {
+		if left := w.listMade(w.namespace); len(left) != 1 {
+			return fmt.Errorf("%q", left)
+		}
+		return nil
+	})
+	if w.instance("ns1").DeletionTimestamp == nil {
+		t.Error("it is not being deleted")
+	}
+	at.Step(11 * time.Minute)
+	w.until("it goes", func() error {
+		if _, err := instances.Get(w.ctx, "ns1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errStillThere
+		}
+		return nil
+	})
+	_, err = configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	w.must(err)
 }
