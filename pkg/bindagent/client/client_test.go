@@ -40,12 +40,18 @@ type served struct {
 	t       *testing.T
 	bind    *rig.BIND
 	control *rndc.Client
-	bindcar *bindcartest.Bindcar // nil: Kubizone's agent
+	agent   bool
+	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or the real bindcar
 }
 
-// eachServer runs a test with Kubizone's agent and with both versions of bindcar.
+// eachServer runs a test with Kubizone's agent and with doubles of both versions of bindcar; in its long form with the
+// real program too.
 func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
-	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0"} {
+	kinds := []string{"kubizone", "0.7.3", "0.9.0"}
+	if rig.Long() {
+		kinds = append(kinds, "bindcar")
+	}
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := newServed(t, kind)
@@ -77,7 +83,20 @@ func newServed(t *testing.T, kind string) *served {
 		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 	}}}
 	var handler http.Handler
-	if kind == "kubizone" {
+	switch kind {
+	case "bindcar":
+		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
+		rig.SkipMissing(t, err)
+		t.Cleanup(real.Close)
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(real.Log())
+			}
+		})
+		s.Client = newClient(t, real.URL)
+		return s
+	case "kubizone":
+		s.agent = true
 		handler, err = bindagent.New(bindagent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 			UpdateKey: func() (transfer.Key, error) {
@@ -93,7 +112,7 @@ func newServed(t *testing.T, kind string) *served {
 		if err != nil {
 			t.Fatal(err)
 		}
-	} else {
+	default:
 		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
 		handler = s.bindcar
 	}
@@ -174,10 +193,10 @@ func TestEnsure_changesAddresses(t *testing.T) {
 			}
 		}
 		block, err := s.control.Call(t.Context(), "showzone example.org")
-		if want := map[bool]string{true: "192.0.2.2", false: "192.0.2.1"}[s.bindcar == nil]; err != nil || !strings.Contains(block, want) {
+		if want := map[bool]string{true: "192.0.2.2", false: "192.0.2.1"}[s.agent]; err != nil || !strings.Contains(block, want) {
 			t.Errorf("%s, %v; want %s", block, err, want)
 		}
-		if err := s.Ensure(t.Context(), zone, primaryOf(1), free); s.bindcar == nil && statusOf(err) != http.StatusConflict {
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), free); s.agent && statusOf(err) != http.StatusConflict {
 			t.Errorf("a primary in the place of a secondary: %v", err)
 		}
 		if s.bindcar != nil && s.bindcar.Destroyed() != 0 {
@@ -209,7 +228,7 @@ func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 		for _, text := range []string{"_tcp.example.org.", "0/25.2.0.192.in-addr.arpa.", "."} {
 			err := s.Ensure(t.Context(), name.MustParse(text), secondaryOf("192.0.2.1"), free)
 			refused, ok := errors.AsType[*Error](err)
-			if s.bindcar == nil && err != nil || s.bindcar != nil && (!ok || !refused.Unsupported) {
+			if s.agent && err != nil || !s.agent && (!ok || !refused.Unsupported) {
 				t.Errorf("%s: %v", text, err)
 			}
 			if err := s.Remove(t.Context(), name.MustParse(text), free); err != nil {

@@ -244,6 +244,15 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	switch kind {
 	case "":
 		return s
+	case "bindcar":
+		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
+		rig.SkipMissing(t, err)
+		t.Cleanup(real.Close)
+		s.instance.Agent, err = client.New(client.Config{URL: real.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	case "kubizone":
 		handler, err = bindagent.New(bindagent.Config{
 			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -292,8 +301,16 @@ func (s *server) has(t *testing.T, zone string) bool {
 
 // TestProvider_passesTheExam: in each mode, with our agent and with a bindcar, a fleet holds what a class delivers.
 func TestProvider_passesTheExam(t *testing.T) {
-	for mode, kinds := range map[Mode][]string{Catalog: {"", ""}, Transfer: {"kubizone", "0.9.0"}} {
-		t.Run(string(mode), func(t *testing.T) {
+	exams := map[string][]string{"Catalog": {"", ""}, "Transfer": {"kubizone", "0.9.0"}}
+	if rig.Long() {
+		exams["Transfer by the real bindcar"] = []string{"bindcar", "kubizone"}
+	}
+	for exam, kinds := range exams {
+		mode := Catalog
+		if kinds[0] != "" {
+			mode = Transfer
+		}
+		t.Run(exam, func(t *testing.T) {
 			t.Parallel()
 			w := begin(t)
 			var instances []Instance

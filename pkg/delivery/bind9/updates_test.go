@@ -107,7 +107,11 @@ func hostOf(t *testing.T, s *server, zone string) string {
 // TestUpdater_makesZonesWhereTheyAreMissing: a new instance gets the whole zone, with name servers inside it; one that
 // leaves loses it; and a zone in which others have records is not removed.
 func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
-	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0"} {
+	kinds := []string{"kubizone", "0.7.3", "0.9.0"}
+	if rig.Long() {
+		kinds = append(kinds, "bindcar")
+	}
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			makeWhereMissing(t, kind)
