@@ -53,7 +53,7 @@ test: peers ## vet and the tests of PKG, those first that take the longest (else
 	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && hack/gardener.sh test -vet=off -timeout $(TIMEOUT) ./...; }; }
 
 .PHONY: test-gardener
-test-gardener: ## vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
+test-gardener: peers ## vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
 	hack/build-tool.sh helm && hack/build-tool.sh crane && KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	hack/gardener.sh vet ./... && hack/gardener.sh test -vet=off -timeout $(TIMEOUT) ./...
 

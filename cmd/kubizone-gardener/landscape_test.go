@@ -4,9 +4,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,9 +75,62 @@ func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.D
 	return each
 }
 
+// askInterval is the time between two questions: the processors are for what is asked about.
+const askInterval = 2 * time.Millisecond
+
+// asker asks a name server for names, one after the other, and counts the questions that are not answered.
+type asker struct {
+	resolver *net.Resolver
+	end      context.CancelFunc
+	ended    chan struct{}
+
+	answers    int
+	unanswered []string
+}
+
+func newAsker(server string) *asker {
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, server)
+	}
+	return &asker{resolver: &net.Resolver{PreferGo: true, Dial: dial}, ended: make(chan struct{})}
+}
+
+func (a *asker) ask(ctx context.Context, name string) error {
+	_, err := a.resolver.LookupNetIP(ctx, "ip4", name)
+	return err
+}
+
+// start asks for the names in turn, until stop.
+func (a *asker) start(names []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.end = cancel
+	go func() {
+		defer close(a.ended)
+		tick := time.NewTicker(askInterval)
+		defer tick.Stop()
+		for {
+			for _, name := range names {
+				<-tick.C
+				err := a.ask(ctx, name)
+				if ctx.Err() != nil {
+					return
+				}
+				if a.answers++; err != nil {
+					a.unanswered = append(a.unanswered, err.Error())
+				}
+			}
+		}
+	}()
+}
+
+func (a *asker) stop() {
+	a.end()
+	<-a.ended
+}
+
 // TestLandscape: gardenlet is content with every DNSRecord of a landscape, a reconciliation without a change writes no
-// Record, a migration of many control planes at once changes nothing in the zone, and a restart of Kubizone in the
-// middle of changes loses none.
+// Record, a migration of many control planes at once changes nothing in the zone, a restart of Kubizone in the middle
+// of changes loses none, and a secondary answers for every name throughout.
 func TestLandscape(t *testing.T) {
 	from, to := need(t, &first), need(t, &second)
 	from.startController(t)
@@ -123,6 +179,20 @@ func TestLandscape(t *testing.T) {
 	if got, want := zone().Status.EntryCount, int64(4*size+3); got != want { // with SOA, NS and its address
 		t.Errorf("the zone has %d entries, want %d", got, want)
 	}
+
+	// The names of a shoot that have addresses: A, CNAME and wildcard.
+	var names []string
+	for _, shoot := range all {
+		for _, values := range source.names(shoot, "")[:3] {
+			names = append(names, strings.Replace(values.DNSName, "*", "any", 1)+".")
+		}
+	}
+	secondary := newAsker(from.execute(t, "secondary landscape.example."))
+	for _, name := range names {
+		eventually(t, func() error { return secondary.ask(t.Context(), name) })
+	}
+	secondary.start(names)
+	t.Cleanup(secondary.stop)
 
 	before := zone()
 	phase("reconciled without a change", all, deploy(source, "192.0.2.1"))
@@ -183,4 +253,9 @@ func TestLandscape(t *testing.T) {
 		}
 	}
 	t.Logf("after a restart in the middle of changes: %d shoots in %s", len(left), time.Since(started).Round(time.Millisecond))
+	secondary.stop()
+	t.Logf("a secondary was asked %d times", secondary.answers)
+	if secondary.answers == 0 || len(secondary.unanswered) > 0 {
+		t.Errorf("of %d questions %d had no answer: %.10q", secondary.answers, len(secondary.unanswered), secondary.unanswered)
+	}
 }

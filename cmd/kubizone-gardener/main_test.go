@@ -216,15 +216,16 @@ func (s *seed) close() {
 	}
 }
 
-// execute has the control plane stop or start Kubizone.
-func (s *seed) execute(t *testing.T, command string) {
+// execute has the control plane carry a command out, and gives the value of its answer.
+func (s *seed) execute(t *testing.T, command string) (value string) {
 	t.Helper()
 	if _, err := fmt.Fprintln(s.in, command); err != nil {
 		t.Fatal(err)
 	}
-	if !s.out.Scan() || s.out.Text() != "done" {
+	if !s.out.Scan() || !strings.HasPrefix(s.out.Text(), "done") {
 		t.Fatalf("%s: %s %v\n%s", command, s.out.Text(), s.out.Err(), s.errors)
 	}
+	return strings.TrimSpace(strings.TrimPrefix(s.out.Text(), "done"))
 }
 
 // poll returns when f has no error; its last error at the end of ctx.

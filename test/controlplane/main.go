@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"kubi.zone/kubizone/test/rig"
@@ -39,11 +40,12 @@ func run() (err error) {
 	}
 	fmt.Println(p.kube.AdminKubeconfig())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		if err := p.execute(in.Text()); err != nil {
-			fmt.Println(err)
+		value, err := p.execute(in.Text())
+		if err != nil {
+			fmt.Println(strings.ReplaceAll(err.Error(), "\n", " "))
 			continue
 		}
-		fmt.Println("done")
+		fmt.Println(strings.TrimSpace("done " + value))
 	}
 	return nil
 }
@@ -56,6 +58,8 @@ type plane struct {
 	config kuberig.ServerConfig
 
 	controller *rig.Process
+	primary    *rig.Process
+	secondary  *rig.BIND
 }
 
 func (p *plane) start() error {
@@ -91,31 +95,54 @@ func (p *plane) startServer(ctx context.Context) (err error) {
 	return err
 }
 
-func (p *plane) execute(command string) error {
+func (p *plane) execute(command string) (value string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	switch command {
+	switch name, of, _ := strings.Cut(command, " "); name {
 	case "stop":
-		if err := p.server.Stop(ctx); err != nil {
-			return err
-		}
+		err = p.server.Stop(ctx)
 	case "start":
-		if err := p.startServer(ctx); err != nil {
-			return err
-		}
+		err = p.startServer(ctx)
+	case "secondary":
+		return p.startSecondary(ctx, of)
 	default:
-		return fmt.Errorf("unknown command %q: there are stop and start", command)
+		return "", fmt.Errorf("unknown command %q: there are stop, start and secondary ZONE", command)
 	}
-	_, _, err := p.kube.WaitAvailable(ctx, command == "start")
-	return err
+	if err != nil {
+		return "", err
+	}
+	_, _, err = p.kube.WaitAvailable(ctx, command == "start")
+	return "", err
+}
+
+// startSecondary starts a hidden primary, and a BIND that has the zone from it.
+func (p *plane) startSecondary(ctx context.Context, zone string) (address string, err error) {
+	if p.secondary != nil {
+		return "", errors.New("there is a secondary already")
+	}
+	at, err := rig.FreePort()
+	if err != nil {
+		return "", err
+	}
+	if p.secondary, err = rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: zone, Primary: at}}}); err != nil {
+		return "", err
+	}
+	p.primary, err = rig.StartProcess(nil, p.dir, p.config.Program, "primary", "--kubeconfig", p.kube.AdminKubeconfig(), "--dns-listen", at.String(),
+		"--health-listen", "127.0.0.1:0", "--transfer-allow", "127.0.0.1/32", "--transfer-to", p.secondary.Addr.String())
+	return p.secondary.Addr.String(), err
 }
 
 func (p *plane) close() (err error) {
-	if p.controller != nil {
-		p.controller.End()
+	for _, process := range []*rig.Process{p.controller, p.primary} {
+		if process != nil {
+			process.End()
+		}
+	}
+	if p.secondary != nil {
+		err = p.secondary.Close()
 	}
 	if p.server != nil {
-		err = p.server.Close()
+		err = errors.Join(err, p.server.Close())
 	}
 	if p.kube != nil {
 		err = errors.Join(err, p.kube.Close())
