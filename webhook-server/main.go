@@ -120,7 +120,7 @@ func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 	} else {
 		go func() { ended <- server.Serve(listener) }()
 	}
-	fmt.Fprintf(out, "ready: %s://%s before %s\n", scheme, listener.Addr(), s.target)
+	fmt.Fprintf(out, "ready: %s://%s (writes into %s)\n", scheme, listener.Addr(), s.target)
 	select {
 	case err := <-ended:
 		return err

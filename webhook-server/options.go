@@ -109,7 +109,7 @@ func (o *options) openBackend(logger *slog.Logger) (backend server.Backend, targ
 		return backend, o.updateServer, err
 	}
 	backend, err = o.openFiles()
-	return backend, fmt.Sprintf("%d zone files", len(o.zoneFiles)), err
+	return backend, "zone files", err
 }
 
 func (o *options) openUpdates(logger *slog.Logger) (server.Backend, error) {
