@@ -9,9 +9,10 @@
 //  1. Every block of shell in the document is run, in its order, against a real kube-apiserver with the CRDs of v0.
 //  2. The document's YAML is the test's: what it shows as before is applied as custom resources, what it shows as after
 //     is what the migration makes.
-//  3. Going back brings the custom resources back as they were.
+//  3. The same holds for the custom resources of bindy, with a BIND that answers what bindy made of them.
+//  4. Going back brings the custom resources back as they were.
 //
 // It does not know how an import works, nor what a CRD's controller did but for the statuses it left.
 //
-// Read migration_test.go, with docs/migration.md beside it.
+// Read migration_test.go, then bindy_test.go, with docs/migration.md beside them.
 package migration

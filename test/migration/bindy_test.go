@@ -1,0 +1,126 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migration
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// bindyBlock ends the info of the blocks that are about bindy.
+const bindyBlock = " bindy"
+
+// bindyObjects are those beside the ones that the document shows.
+const bindyObjects = `
+apiVersion: bindy.firestoned.io/v1beta1
+kind: AAAARecord
+metadata: {name: www, namespace: dns, labels: {zone: corp}}
+spec: {name: www, ipv6Addresses: ["2001:db8::80"], ttl: 60}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: MXRecord
+metadata: {name: mail, namespace: dns, labels: {zone: corp}}
+spec: {name: "@", priority: 10, mailServer: mail.example.net.}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: TXTRecord
+metadata: {name: spf, namespace: dns, labels: {zone: corp}}
+spec: {name: "@", text: ["v=spf1", " mx -all"]}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: CAARecord
+metadata: {name: ca, namespace: dns, labels: {zone: corp}}
+spec: {name: "@", flags: 0, tag: issue, value: letsencrypt.org}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: CNAMERecord
+metadata: {name: blog, namespace: shop}
+spec: {zone: corp.test, name: blog, target: www.corp.test}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: NSRecord
+metadata: {name: lab, namespace: dns, labels: {zone: corp}}
+spec: {name: lab, nameserver: ns.example.net.}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: SRVRecord
+metadata: {name: sip, namespace: dns, labels: {zone: corp}}
+spec: {name: _sip._tcp, priority: 1, weight: 2, port: 5060, target: sip.example.net.}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: ARecord
+metadata: {name: gone, namespace: dns, labels: {zone: corp}}
+spec: {name: gone, ipv4: 192.0.2.99}
+`
+
+// A user of bindy comes over by the letter of the document, while a BIND answers what bindy made of the same objects.
+func TestBindy_goesAsTheDocumentSays(t *testing.T) {
+	var yamls, shells []block
+	for _, b := range blocks(t) {
+		switch b.info {
+		case "yaml" + bindyBlock:
+			yamls = append(yamls, b)
+		case "sh" + bindyBlock:
+			shells = append(shells, b)
+		}
+	}
+	if len(yamls) != 2 || len(shells) != 4 {
+		t.Fatalf("the document has %d blocks of YAML and %d of shell about bindy; this test knows 2 and 4", len(yamls), len(shells))
+	}
+	l := start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := l.kube.Aggregate(ctx, l.server.Addr, l.kube.ClusterCA.PEM); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.kube.WaitAvailable(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	served, err := os.ReadFile("testdata/bindy_zone.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "corp.test.", Text: string(served)}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	l.env = append(l.env, "BINDY="+bind.Addr.String())
+	l.applyFile("testdata/bindy_crds.yaml")
+	l.succeed("kubectl wait crd --all --for=condition=Established --timeout=1m")
+	l.apply(yamls[0].text)
+	l.apply(bindyObjects)
+
+	step := func(n int, wants ...string) {
+		t.Helper()
+		out := l.succeed(shells[n].text)
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s:%d: the output lacks %q:\n%s", document, shells[n].line, want, out)
+			}
+		}
+	}
+	// 1: what is planned is what is written, and a second import writes nothing.
+	step(0, "10 written, 0 unchanged, 1 not taken over (plan: nothing is kept)", "10 written, 0 unchanged, 1 not taken over\n", "spec.clusterRef")
+	if out := l.succeed("kubizone import --from-crd bindy.firestoned.io"); !strings.Contains(out, "0 written, 10 unchanged, 1 not taken over") {
+		t.Errorf("the same import again: %s", out)
+	}
+	l.hasObjects("", yamls[1])
+	// 2, 3: an object that bindy does not serve any more is a difference until it is deleted and pruned.
+	if out, exit := l.shell(shells[1].text); exit != 1 || !strings.Contains(out, "gone.corp.test.") {
+		t.Errorf("exit code %d, and the output lacks gone.corp.test.:\n%s", exit, out)
+	}
+	l.succeed("kubectl delete arecords.bindy.firestoned.io -n dns gone")
+	step(2, "1 removed")
+	if serial := number(l.get("", "zones.kubi.zone", "dns", "corp"), "status", "serial"); serial < 2031010203 {
+		t.Errorf("the zone has serial %d, behind the one that bindy's servers have", serial)
+	}
+	step(1)
+	// 5: bindy's objects go, and what was imported stays.
+	step(3, "zone.kubi.zone/corp", "record.kubi.zone/www-a")
+	l.hasObjects("", yamls[1])
+}
