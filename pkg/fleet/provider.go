@@ -156,10 +156,15 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 			return nil, &foreign{"bind9clusters", namespace + "/" + provider.Name, ""}
 		case have.DeletionTimestamp != nil || ours && have.Labels[bind9.LabelManagedBy] == kindProvider && equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
 			return have, nil
+		case ours:
+			// An apply would keep what others have added.
+			next := have.DeepCopy()
+			next.Spec = *provider.Spec.Bind9ClusterSpec.DeepCopy()
+			metav1.SetMetaDataLabel(&next.ObjectMeta, bind9.LabelManagedBy, kindProvider)
+			return f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Update(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager})
 		}
 	}
-	// The spec is the provider's as a whole: an update would keep what it has not, and apply configurations would copy
-	// each field by hand.
+	// The spec is the provider's as a whole: an apply configuration of it would be a copy of each field by hand.
 	controller := true
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,

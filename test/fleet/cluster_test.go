@@ -96,6 +96,17 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		t.Errorf("%d TSIG keys for three clusters", len(keys))
 	}
 
+	// What a user changes of a provider's cluster is the provider's again.
+	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("team-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	w.must(err)
+	w.until("the cluster is as the provider says", func() error {
+		cluster, err := w.ours.Bind9V1alpha1().Bind9Clusters("team-web").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		if err != nil || cluster.Spec.Version != "" || cluster.Spec.Secondary.Replicas != 3 {
+			return fmt.Errorf("%+v %w", cluster.Spec, err)
+		}
+		return nil
+	})
+
 	// The namespace comes, another goes.
 	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-there"}}, metav1.CreateOptions{})
 	w.must(err)

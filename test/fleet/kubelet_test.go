@@ -163,7 +163,9 @@ func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 				if err != nil {
 					return nil, err
 				}
-				maps.Copy(files, of.Data)
+				for _, item := range source.ConfigMap.Items {
+					files[item.Path] = of.Data[item.Key]
+				}
 			case source.Secret != nil:
 				of, err := k.w.core.CoreV1().Secrets(pod.Namespace).Get(k.w.ctx, source.Secret.Name, metav1.GetOptions{})
 				if err != nil {

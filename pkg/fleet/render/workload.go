@@ -222,7 +222,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
 	}
 	config := coreac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(
-		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config")),
+		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config").WithItems(item(configFile))),
 		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(RNDCSecretName(s.Name)).WithItems(item(keysFile), item(rndcFile), item(tsigFile))),
 		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(AgentSecretName(s.Name)).WithItems(item(tokenFile), item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey))),
 	)
