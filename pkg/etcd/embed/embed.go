@@ -271,6 +271,10 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	return c
 }
 
+// noEntryYet is in etcd's error for a version that it cannot store before its first entry is in the backend. It tries
+// again every four seconds.
+const noEntryYet = "cannot detect storage schema version: missing term information"
+
 func (m *Member) newLogger(cfg Config) *zap.Logger {
 	level := zapcore.ErrorLevel
 	if cfg.Verbose {
@@ -279,7 +283,7 @@ func (m *Member) newLogger(cfg Config) *zap.Logger {
 	format := zap.NewProductionEncoderConfig()
 	format.TimeKey = ""
 	core := zapcore.NewCore(zapcore.NewConsoleEncoder(format), lines(func(line string) {
-		if cfg.Log != nil && !m.stopping.Load() {
+		if cfg.Log != nil && !m.stopping.Load() && (cfg.Verbose || !strings.Contains(line, noEntryYet)) {
 			cfg.Log(line)
 		}
 	}), level)

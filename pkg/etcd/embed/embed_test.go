@@ -166,6 +166,23 @@ func TestOpenDir_saysWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// etcd tries again every four seconds to store its version, and cannot before the first entry is in its backend: a new
+// member on a slow machine has nothing wrong.
+func TestMember_isSilentBeforeItsFirstEntry(t *testing.T) {
+	early := func(l *zap.Logger) {
+		l.Error("failed to update storage version", zap.String("cluster-version", "3.7.0"), zap.Error(errors.New("cannot detect storage schema version: missing term information")))
+	}
+	for verbose, want := range map[bool]int{false: 1, true: 2} {
+		var got []string
+		logger := (&Member{failure: newFailure("/data")}).newLogger(Config{Verbose: verbose, Log: func(line string) { got = append(got, line) }})
+		early(logger)
+		logger.Error("failed to update storage version", zap.Error(errors.New("read-only")))
+		if len(got) != want {
+			t.Errorf("verbose %t: %d lines: %q", verbose, len(got), got)
+		}
+	}
+}
+
 // E4: Fatal and Panic end the goroutine that met them, and only it.
 func TestFailure_becomesAnErrorThatSaysWhatToDo(t *testing.T) {
 	for name, report := range map[string]func(*zap.Logger, ...zap.Field){
