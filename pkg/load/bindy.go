@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -337,6 +338,10 @@ func convertBindyRecord(c *conversion, m *manifest, zones []*zoneOfBindy, servin
 		return nil
 	}
 	namespace := m.object.GetNamespace()
+	if namespace != z.was.object.GetNamespace() && !isServedByBindy(m) {
+		c.refuse(m, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", z.id()), "write the rule and the Record, if the owner of the zone wants them")
+		return nil
+	}
 	spec := v1alpha1.RecordSpec{DomainName: owner.String(), ZoneRef: &v1alpha1.ZoneReference{Name: z.was.object.GetName()}, Type: kind.rrType}
 	if zoneNamespace := z.was.object.GetNamespace(); zoneNamespace != namespace {
 		spec.ZoneRef.Namespace = zoneNamespace
@@ -356,6 +361,16 @@ func convertBindyRecord(c *conversion, m *manifest, zones []*zoneOfBindy, servin
 		z.uses[namespace][owner.String()] = append(types, kind.rrType)
 	}
 	return record
+}
+
+// isServedByBindy reports what the operator says in the status, which authors of records cannot write: a rule for
+// another namespace is made of names that it has, and not of names that it wants.
+func isServedByBindy(m *manifest) bool {
+	conditions, _, _ := unstructured.NestedSlice(m.object.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(condition any) bool {
+		fields, _ := condition.(map[string]any)
+		return fields["type"] == "Ready" && fields["status"] == "True"
+	})
 }
 
 // findBindyZone finds the DNSZone that takes a record: the one that the record names, or else the one that selects it

@@ -88,8 +88,8 @@ type Result struct {
 	Removed int
 	// Left were changed by another field manager and stay so (L4).
 	Left int
-	// NotTaken are lines of zone files, of SOA and NS, that differ from the fields of the Zone. The Zone stays as it
-	// is.
+	// NotTaken are lines of zone files, of SOA and NS, that differ from the fields of the Zone, which stays as it is,
+	// and fields and objects of custom resources that are no zone data.
 	NotTaken int
 	// Refused are the lines of zone files and the objects of manifests that were not loaded.
 	Refused int

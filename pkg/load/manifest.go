@@ -319,7 +319,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return refused(reason, "")
 	}
 	if err != nil {
-		return Result{}, nil, fmt.Errorf("%s:%d: %s: %w", m.path, m.line, m.describe(), err)
+		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, m.describe(), err)
 	}
 	l.manifestsScope().addObject(after)
 	if before == nil {

@@ -59,6 +59,25 @@ metadata: {name: gone, namespace: dns, labels: {zone: corp}}
 spec: {name: gone, ipv4: 192.0.2.99}
 `
 
+// dnsEntries are two entries of external-dns-management, of which one has a name that bindy's objects have, and an
+// annotation for a Service.
+const dnsEntries = `
+apiVersion: dns.gardener.cloud/v1alpha1
+kind: DNSEntry
+metadata: {name: api, namespace: dns}
+spec: {dnsName: api.corp.test, ttl: 120, targets: [192.0.2.77, "2001:db8::77"]}
+---
+apiVersion: dns.gardener.cloud/v1alpha1
+kind: DNSEntry
+metadata: {name: www, namespace: shop}
+spec: {dnsName: www.corp.test, targets: [192.0.2.1]}
+---
+apiVersion: dns.gardener.cloud/v1alpha1
+kind: DNSAnnotation
+metadata: {name: note, namespace: dns}
+spec: {resourceRef: {apiVersion: v1, kind: Service, name: api}, annotations: {dns.gardener.cloud/dnsnames: api.corp.test}}
+`
+
 // A user of bindy comes over by the letter of the document, while a BIND answers what bindy made of the same objects.
 func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells []block
@@ -94,6 +113,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	l.succeed("kubectl wait crd --all --for=condition=Established --timeout=1m")
 	l.apply(yamls[0].text)
 	l.apply(bindyObjects)
+	l.succeed(`kubectl patch cnamerecords.bindy.firestoned.io -n shop blog --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`)
 
 	step := func(n int, wants ...string) {
 		t.Helper()
@@ -120,6 +140,20 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 		t.Errorf("the zone has serial %d, behind the one that bindy's servers have", serial)
 	}
 	step(1)
+	// DNSEntries come into the zone that is there; the one that has a name of another namespace is refused.
+	l.applyFile("testdata/gardener_crds.yaml")
+	l.succeed("kubectl wait crd --all --for=condition=Established --timeout=1m")
+	l.apply(dnsEntries)
+	for _, counts := range []string{"2 written, 0 unchanged, 1 not taken over, 1 refused", "0 written, 2 unchanged, 1 not taken over, 1 refused"} {
+		out, exit := l.shell("kubizone import --from-crd dns.gardener.cloud")
+		if exit != 1 || !strings.Contains(out, counts) || !strings.Contains(out, "record shop/www") || !strings.Contains(out, "dnsannotation dns/note") {
+			t.Errorf("exit code %d, want %q:\n%s", exit, counts, out)
+		}
+	}
+	if out := l.succeed("kubectl get zones.kubi.zone -n dns corp --subresource=entries"); !strings.Contains(out, "192.0.2.77") || !strings.Contains(out, "2001:db8::77") {
+		t.Errorf("the zone lacks the addresses of the DNSEntry:\n%s", out)
+	}
+
 	// 5: bindy's objects go, and what was imported stays.
 	step(3, "zone.kubi.zone/corp", "record.kubi.zone/www-a")
 	l.hasObjects("", yamls[1])
