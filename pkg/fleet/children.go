@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,8 +53,11 @@ type childKey struct {
 	namespace, name string
 }
 
-// applied is what was asked for last, and what the answer looked like.
-type applied struct{ asked, got string }
+// applied is the hash of what was asked for last, and what the answer looked like.
+type applied struct {
+	asked [sha256.Size]byte
+	got   string
+}
 
 func newChildren(cluster kubernetes.Interface, namespaces []string, installation string) *children {
 	c := &children{cluster: cluster, installation: installation, factories: map[string]informers.SharedInformerFactory{}, applied: map[childKey]applied{}}
@@ -64,8 +68,29 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	for _, namespace := range namespaces {
 		c.factories[namespace] = informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace), informers.WithTransform(trimObject),
 			informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
+		for _, resource := range made {
+			c.forgetRemoved(c.factories[namespace], resource)
+		}
 	}
 	return c
+}
+
+// forgetRemoved forgets what was applied of each object that is gone: servers come and go as often as users want.
+func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) {
+	informer, err := factory.ForResource(resource)
+	if err != nil {
+		panic(err) // the resources are client-go's own
+	}
+	_, err = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+		if at, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.applied, childKey{resource, at.Namespace, at.Name})
+		}
+	}})
+	if err != nil {
+		panic(err) // the informer has not been stopped
+	}
 }
 
 // trimObject drops what is not looked at.
@@ -177,7 +202,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		c.mu.Lock()
 		last := c.applied[key]
 		c.mu.Unlock()
-		if last == (applied{string(text), formatFingerprint(have)}) {
+		if last == (applied{sha256.Sum256(text), formatFingerprint(have)}) {
 			return nil
 		}
 	} else if force, err = c.mayTake(ctx, key); err != nil {
@@ -193,7 +218,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
 	}
 	c.mu.Lock()
-	c.applied[key] = applied{string(text), formatFingerprint(result)}
+	c.applied[key] = applied{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
 	return nil
 }
