@@ -99,6 +99,8 @@ type zoneOfBindy struct {
 	refused bool
 	// uses has, for each namespace and owner name, the types of the records that are imported.
 	uses map[string]map[string][]string
+	// cuts are the child zones for which NS stand in this zone.
+	cuts map[name.Name]bool
 }
 
 func (z *zoneOfBindy) id() string { return z.was.object.GetNamespace() + "/" + z.was.object.GetName() }
@@ -144,7 +146,7 @@ func convertBindy(c *conversion, all []*manifest) []*manifest {
 		if z.refused {
 			continue
 		}
-		z.addRules(serving)
+		z.addRules(c, serving)
 		if m := c.makeReplacement(z.was, z.was.object.GetName(), &z.spec, "Zone"); m != nil {
 			converted = append(converted, m)
 		}
@@ -153,7 +155,7 @@ func convertBindy(c *conversion, all []*manifest) []*manifest {
 }
 
 func readBindyZone(c *conversion, m *manifest) *zoneOfBindy {
-	z := &zoneOfBindy{was: m, uses: make(map[string]map[string][]string)}
+	z := &zoneOfBindy{was: m, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
 	s := newSpecReader(m.object)
 	zoneName := s.readText("zoneName")
 	s.require("zoneName", zoneName != "")
@@ -329,17 +331,18 @@ func convertBindyRecord(c *conversion, m *manifest, zones []*zoneOfBindy, servin
 		c.refuse(m, fmt.Sprintf("spec.name: %v", err), fixFaults)
 		return nil
 	}
+	namespace := m.object.GetNamespace()
+	if namespace != z.was.object.GetNamespace() && !isServedByBindy(m) {
+		c.refuse(m, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", z.id()), "write the rule and the Record, if the owner of the zone wants them")
+		return nil
+	}
 	if longest := enclosingBindyZone(fqdn, serving); longest != z {
 		if kind.rrType == "NS" && fqdn == longest.fqdn {
+			z.cuts[fqdn] = true
 			c.omit(m, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S3.1)", z.fqdn, fqdn), "")
 			return nil
 		}
 		c.refuse(m, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, longest.id()), "write it into that zone, and the address of a name server into its nameServers")
-		return nil
-	}
-	namespace := m.object.GetNamespace()
-	if namespace != z.was.object.GetNamespace() && !isServedByBindy(m) {
-		c.refuse(m, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", z.id()), "write the rule and the Record, if the owner of the zone wants them")
 		return nil
 	}
 	spec := v1alpha1.RecordSpec{DomainName: owner.String(), ZoneRef: &v1alpha1.ZoneReference{Name: z.was.object.GetName()}, Type: kind.rrType}
@@ -448,9 +451,10 @@ func enclosingBindyZone(fqdn name.Name, serving map[name.Name]*zoneOfBindy) *zon
 	}
 }
 
-// addRules adds the rules for what other namespaces have in the zone: each name and type of their records, and for the
-// child zones of any namespace their names. The rule for the zone's own namespace stands first.
-func (z *zoneOfBindy) addRules(serving map[name.Name]*zoneOfBindy) {
+// addRules adds the rules for what other namespaces have in the zone: each name and type of their records, and the
+// names of child zones, those of other namespaces where the zone has NS for them. The rule for the zone's own
+// namespace stands first.
+func (z *zoneOfBindy) addRules(c *conversion, serving map[name.Name]*zoneOfBindy) {
 	own := z.was.object.GetNamespace()
 	others := make(map[string]*v1alpha1.DelegationRule)
 	ruleOf := func(namespace string) *v1alpha1.DelegationRule {
@@ -482,8 +486,13 @@ func (z *zoneOfBindy) addRules(serving map[name.Name]*zoneOfBindy) {
 		if !more || child.refused || enclosingBindyZone(parent, serving) != z {
 			continue
 		}
+		namespace := child.was.object.GetNamespace()
+		if namespace != own && !z.cuts[child.fqdn] {
+			c.omit(child.was, fmt.Sprintf("no NS of DNSZone %s, which is of another namespace, delegates it, so it gets no rule there", z.id()), "the owner of that zone adds a rule with zones, if the name is to be another namespace's")
+			continue
+		}
 		if relative, below := child.fqdn.Rel(z.fqdn); below {
-			rule := ruleOf(child.was.object.GetNamespace())
+			rule := ruleOf(namespace)
 			rule.Zones = append(rule.Zones, relative.String())
 			slices.Sort(rule.Zones)
 		}
