@@ -23,6 +23,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
@@ -301,7 +302,7 @@ func serviceAddresses(service *corev1.Service) []string {
 }
 
 // listCatalogs are those that the server follows: of each DNSClass with a catalog that names the TSIG key of the
-// server's group.
+// server's group, or that has the server by its block bind9.
 func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]render.Catalog, error) {
 	classes, err := f.classes.List(labels.Everything())
 	if err != nil {
@@ -310,8 +311,21 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 	want := v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 	var zones []name.Name
 	for _, class := range classes {
+		if class.DeletionTimestamp != nil {
+			continue
+		}
+		if class.Spec.Bind9 != nil {
+			has, err := f.classHas(class, server)
+			if err != nil {
+				return nil, err
+			}
+			if zone, err := name.Parse(class.Spec.Bind9.CatalogZone); err == nil && has && !slices.Contains(zones, zone) {
+				zones = append(zones, zone)
+			}
+			continue
+		}
 		block := class.Spec.Transfer
-		if block == nil || block.CatalogZone == "" || class.DeletionTimestamp != nil {
+		if block == nil || block.CatalogZone == "" {
 			continue
 		}
 		named := slices.ContainsFunc(block.Secondaries, func(secondary v1alpha1.Secondary) bool {
@@ -338,4 +352,20 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 		catalogs = append(catalogs, render.Catalog{Zone: zone, Primaries: primaries})
 	}
 	return catalogs, nil
+}
+
+// classHas reports whether a class with a block bind9 has the server (S11.13).
+func (f *Fleet) classHas(of *v1alpha1.DNSClass, server *render.Server) (bool, error) {
+	instance, err := f.instances.Bind9Instances(server.Namespace).Get(server.Name)
+	if err != nil {
+		return false, err
+	}
+	servers := apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, func(namespace, name string) *bind9.Bind9Cluster {
+		cluster, err := f.clusters.Bind9Clusters(namespace).Get(name)
+		if err != nil {
+			return nil
+		}
+		return cluster
+	})
+	return len(servers) == 1, nil
 }

@@ -242,7 +242,7 @@ var table = []row{
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
 
@@ -251,7 +251,7 @@ var table = []row{
 		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
 	},
 	{
-		pkg: "pkg/fleet", may: []string{"api/...", "pkg/fleet/render", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
+		pkg: "pkg/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/fleet/render", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
 		why: "it makes objects of the cluster of objects of ours: how a zone reaches a server is the deliveries'",
 	},
 	{

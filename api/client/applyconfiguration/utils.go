@@ -87,6 +87,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		// Group=kubi.zone, Version=v1alpha1
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("AdoptingZone"):
 		return &applyconfigurationkubizonev1alpha1.AdoptingZoneApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("Bind9ClusterReference"):
+		return &applyconfigurationkubizonev1alpha1.Bind9ClusterReferenceApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("Bind9InstanceSelection"):
+		return &applyconfigurationkubizonev1alpha1.Bind9InstanceSelectionApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("Bind9Provider"):
+		return &applyconfigurationkubizonev1alpha1.Bind9ProviderApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ClassHealth"):
 		return &applyconfigurationkubizonev1alpha1.ClassHealthApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DelegatedZone"):

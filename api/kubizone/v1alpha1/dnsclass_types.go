@@ -71,10 +71,10 @@ type DNSClassSpec struct {
 	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
-	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often
-	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
+	// driftInterval is how often each zone is compared with what the provider has, and with transfer and bind9 how
+	// often servers are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
 	// are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent:
-	// 1h, with transfer 1m.
+	// 1h, with transfer and bind9 1m.
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
@@ -89,6 +89,11 @@ type DNSClassSpec struct {
 	// webhook calls an HTTP service that writes into a DNS provider.
 	// +optional
 	Webhook *WebhookProvider `json:"webhook,omitempty" protobuf:"bytes,8,opt,name=webhook"`
+
+	// bind9 hands zones to BIND 9 servers that are objects: the Bind9Instances of a Bind9Cluster, and those that labels
+	// select. They follow the class's catalog zone.
+	// +optional
+	Bind9 *Bind9Provider `json:"bind9,omitempty" protobuf:"bytes,15,opt,name=bind9"`
 
 	// allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under
 	// the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy
@@ -202,6 +207,44 @@ const (
 	CatalogFollow CatalogUse = "Follow"
 	CatalogIgnore CatalogUse = "Ignore"
 )
+
+// Bind9Provider is a set of BIND 9 servers. A server is in it if clusterRef or an element of instancesFrom selects it,
+// and if it takes the zones of every namespace that the class may deliver (spec.zoneNamespaces of the Bind9Instance, or
+// of its Bind9Cluster). A zone is Ready when every one of them answers with its serial.
+type Bind9Provider struct {
+	// clusterRef selects the Bind9Instances of a Bind9Cluster.
+	// +optional
+	ClusterRef *Bind9ClusterReference `json:"clusterRef,omitempty" protobuf:"bytes,1,opt,name=clusterRef"`
+
+	// instancesFrom select Bind9Instances of any namespace by their labels.
+	// +optional
+	// +listType=atomic
+	// +k8s:validation:maxItems=16
+	InstancesFrom []Bind9InstanceSelection `json:"instancesFrom,omitempty" protobuf:"bytes,2,rep,name=instancesFrom"`
+
+	// catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a
+	// trailing dot.
+	// +k8s:validation:minLength=1
+	CatalogZone string `json:"catalogZone" protobuf:"bytes,3,opt,name=catalogZone"`
+}
+
+// Bind9ClusterReference names a Bind9Cluster.
+type Bind9ClusterReference struct {
+	// namespace of the Bind9Cluster.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=63
+	Namespace string `json:"namespace" protobuf:"bytes,1,opt,name=namespace"`
+	// name of the Bind9Cluster.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
+	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
+}
+
+// Bind9InstanceSelection selects Bind9Instances.
+type Bind9InstanceSelection struct {
+	// selector is compared with their labels. An empty one is refused.
+	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
+}
 
 // RFC2136Provider is a primary that takes dynamic updates.
 type RFC2136Provider struct {

@@ -14,6 +14,21 @@ func (in AdoptingZone) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Bind9ClusterReference) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Bind9ClusterReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Bind9InstanceSelection) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Bind9InstanceSelection"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Bind9Provider) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Bind9Provider"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ChangeSet) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ChangeSet"
 }

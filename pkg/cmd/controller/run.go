@@ -94,14 +94,17 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	ours := externalversions.NewSharedInformerFactory(client, 0)
+	// Of their own: a cluster without the APIService of Bind9Instances delivers all the same.
+	servers := externalversions.NewSharedInformerFactory(client, 0)
 	theirs := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
+	secrets := delivering.ClusterSecrets{Client: w.cluster.CoreV1()}
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
-		Providers: delivering.Sources{Members: members, Views: set, Client: client}.Constructors(),
-		Secrets:   delivering.ClusterSecrets{Client: w.cluster.CoreV1()}, Namespaces: theirs.Core().V1().Namespaces(),
+		Providers: delivering.Sources{Members: members, Views: set, Client: client, Servers: transferclass.NewServers(servers), Secrets: secrets}.Constructors(),
+		Secrets:   secrets, Namespaces: theirs.Core().V1().Namespaces(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
 		// than a call takes.
@@ -114,7 +117,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Informers = []process.Informers{ours, theirs}
+	w.Informers = []process.Informers{ours, theirs, servers}
 	// Before members are there it is not known which zones have a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil

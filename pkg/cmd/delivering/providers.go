@@ -16,6 +16,7 @@ import (
 // Providers are all kinds of provider, by the name of their block in the spec of a DNSClass: one row for each of
 // class.Providers, with its package of that name in pkg/delivery, as a test checks.
 var Providers = map[string]Kind{
+	"bind9":    {New: newBind9},
 	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
 	"transfer": {New: newTransfer, NameServers: secondaries},
 	"webhook":  {New: newWebhook},
@@ -50,6 +51,9 @@ type Sources struct {
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
+	// Servers are those of classes with a block bind9, whose keys Secrets has.
+	Servers *transferclass.Servers
+	Secrets controller.Secrets
 }
 
 // Constructors are those of all kinds, given the sources.

@@ -29,7 +29,23 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	if err != nil {
 		return nil, "", err
 	}
-	provider, err := transfer.New(transfer.Config{
+	provider, err := transfer.New(shownBy(of, peers, sources))
+	if err != nil {
+		return nil, "", err
+	}
+	// A confirmation holds for these servers, and for this class, which serves the zone by itself.
+	addresses := make([]string, len(peers.Secondaries))
+	for i, s := range peers.Secondaries {
+		addresses[i] = s.Addr.String()
+	}
+	slices.Sort(addresses)
+	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
+	return provider, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+}
+
+// shownBy is what a class shows to its secondaries, and how they are asked.
+func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) transfer.Config {
+	return transfer.Config{
 		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(), Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
 		Served: func(uid string) serial.Serial {
 			if zone, ok := sources.Views.Settled(uid); ok {
@@ -54,18 +70,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 			}
 			return serial.Serial(now.Status.Serial), nil
 		},
-	})
-	if err != nil {
-		return nil, "", err
 	}
-	// A confirmation holds for these servers, and for this class, which serves the zone by itself.
-	addresses := make([]string, len(peers.Secondaries))
-	for i, s := range peers.Secondaries {
-		addresses[i] = s.Addr.String()
-	}
-	slices.Sort(addresses)
-	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
-	return provider, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
 }
 
 // secondaries are the name servers of a class, each known by its own key, or by that of the class.

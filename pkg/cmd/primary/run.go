@@ -55,6 +55,8 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	informers := externalversions.NewSharedInformerFactory(client, 0)
+	// Of their own: a cluster without the APIService of Bind9Instances is served all the same.
+	servers := externalversions.NewSharedInformerFactory(client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {
 		return err
@@ -72,12 +74,13 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client, Secrets: secrets, Joined: p.Feed.Look,
+		Servers: transferclass.NewServers(servers),
 	})
 	if err != nil {
 		return err
 	}
 	dnsserving.NewMetrics(p.Registry, dns)
-	p.Informers = []process.Informers{informers}
+	p.Informers = []process.Informers{informers, servers}
 	p.Background, p.WaitFirst = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
 	// serving is true while questions are answered.
 	var serving atomic.Bool

@@ -44,9 +44,12 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
+	// Of their own: nothing waits for them.
+	fleet := externalversions.NewSharedInformerFactory(client, 0)
+	servers := transferclass.NewServers(fleet)
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
-		Providers: delivering.Sources{Members: members, Views: zones, Client: client}.Constructors(), Secrets: secrets, Registry: server.Registry(),
+		Providers: delivering.Sources{Members: members, Views: zones, Client: client, Servers: servers, Secrets: secrets}.Constructors(), Secrets: secrets, Registry: server.Registry(),
 		// No other process has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
@@ -57,7 +60,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	api := informers.Kubizone().V1alpha1()
 	classes, err := transferclass.New(transferclass.Config{
-		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets,
+		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
 		Joined: func(cache.ObjectName) {}, // every zone is here
 	})
 	if err != nil {
@@ -68,6 +71,8 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		defer running.Wait()
 		defer informers.Shutdown()
 		informers.StartWithContext(ctx)
+		defer fleet.Shutdown()
+		fleet.StartWithContext(ctx)
 		running.Go(func() { members.Run(ctx) })
 		running.Go(func() { classes.Run(ctx) })
 		// Which names are taken is not known before.

@@ -46,6 +46,8 @@ type Config struct {
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
+	// Servers are those of classes with a block bind9.
+	Servers *Servers
 	// Joined is told of a Zone that came into a class.
 	Joined func(zone cache.ObjectName)
 }
@@ -175,7 +177,7 @@ func (c *Controller) addTasks(ctx context.Context) {
 			c.queue.Add(task{remind: true})
 		case <-secrets.C:
 			for _, object := range c.Classes.Informer().GetStore().List() {
-				if of := object.(*v1alpha1.DNSClass); of.Spec.Transfer != nil {
+				if of := object.(*v1alpha1.DNSClass); of.Spec.Transfer != nil || of.Spec.Bind9 != nil {
 					c.queue.Add(task{class: of.Name, peers: true})
 				}
 			}
@@ -234,19 +236,19 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.endClass(name)
 		known = nil
 	}
-	if of == nil || of.Spec.Transfer == nil || of.Spec.Paused {
+	if of == nil || of.Spec.Transfer == nil && of.Spec.Bind9 == nil || of.Spec.Paused {
 		// Delivered zones stay as they are: to secondaries that are refused nothing changes.
 		c.endClass(name)
 		return nil
 	}
-	peers, err := ReadPeers(of, func(namespace, name string) (map[string][]byte, error) {
+	peers, err := c.readPeers(of, func(namespace, name string) (map[string][]byte, error) {
 		data, err := c.Secrets.Get(ctx, namespace, name)
 		if err != nil && !errors.Is(err, class.ErrSecretNotFound) {
 			err = fmt.Errorf("%w: %w", errUnread, err)
 		}
 		return data, err
 	})
-	if errors.Is(err, errUnread) && known != nil {
+	if (errors.Is(err, errUnread) || errors.Is(err, errUnlisted)) && known != nil {
 		klog.FromContext(ctx).V(1).Info("What a class had stays in use", "class", name, "err", err)
 		return nil
 	}
@@ -278,6 +280,19 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	c.tellJoined(name, primary.Membership{}, membership)
 	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members), "secondaries", len(peers.Secondaries))
 	return nil
+}
+
+// readPeers returns the peers of a class of either block.
+func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
+	if of.Spec.Bind9 == nil {
+		return ReadPeers(of, secret)
+	}
+	servers, err := c.Servers.Of(of)
+	if err != nil {
+		return Peers{}, err
+	}
+	peers, _, err := ReadServers(of, servers, secret)
+	return peers, err
 }
 
 func (c *Controller) endClass(name string) {

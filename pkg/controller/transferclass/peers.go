@@ -46,7 +46,10 @@ func (p Peers) Claims() map[string]string {
 // secondary without a key is known by its address alone. Where an address is local and the class has no leave to reach
 // such ones, it is not notified, allowed or asked.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
-	block := of.Spec.Transfer
+	return readBlock(of, of.Spec.Transfer, secret)
+}
+
+func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret class.GetSecret) (Peers, error) {
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
 	invalid := func(format string, args ...any) error {
 		return &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf(format, args...)}

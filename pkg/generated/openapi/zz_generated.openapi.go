@@ -161,6 +161,9 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.Storage{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Storage(ref),
 		v1alpha1.Toleration{}.OpenAPIModelName():                            schema_kubizone_api_bind9_v1alpha1_Toleration(ref),
 		kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref),
+		kubizonev1alpha1.Bind9ClusterReference{}.OpenAPIModelName():         schema_kubizone_api_kubizone_v1alpha1_Bind9ClusterReference(ref),
+		kubizonev1alpha1.Bind9InstanceSelection{}.OpenAPIModelName():        schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref),
+		kubizonev1alpha1.Bind9Provider{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref),
 		kubizonev1alpha1.ChangeSet{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref),
 		kubizonev1alpha1.ChangeSetDelete{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref),
 		kubizonev1alpha1.ChangeSetItem{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref),
@@ -7242,6 +7245,113 @@ func schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCall
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_Bind9ClusterReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9ClusterReference names a Bind9Cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Bind9Cluster.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](63),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Bind9Cluster.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"namespace", "name"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9InstanceSelection selects Bind9Instances.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is compared with their labels. An empty one is refused.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"selector"},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bind9Provider is a set of BIND 9 servers. A server is in it if clusterRef or an element of instancesFrom selects it, and if it takes the zones of every namespace that the class may deliver (spec.zoneNamespaces of the Bind9Instance, or of its Bind9Cluster). A zone is Ready when every one of them answers with its serial.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"clusterRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterRef selects the Bind9Instances of a Bind9Cluster.",
+							Ref:         ref(kubizonev1alpha1.Bind9ClusterReference{}.OpenAPIModelName()),
+						},
+					},
+					"instancesFrom": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "instancesFrom select Bind9Instances of any namespace by their labels.",
+							MaxItems:    ptr.To[int64](16),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.Bind9InstanceSelection{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"catalogZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a trailing dot.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"catalogZone"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.Bind9ClusterReference{}.OpenAPIModelName(), kubizonev1alpha1.Bind9InstanceSelection{}.OpenAPIModelName()},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -7764,7 +7874,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"driftInterval": {
 						SchemaProps: spec.SchemaProps{
-							Description: "driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent: 1h, with transfer 1m.",
+							Description: "driftInterval is how often each zone is compared with what the provider has, and with transfer and bind9 how often servers are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent: 1h, with transfer and bind9 1m.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -7786,6 +7896,12 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							Ref:         ref(kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName()),
 						},
 					},
+					"bind9": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bind9 hands zones to BIND 9 servers that are objects: the Bind9Instances of a Bind9Cluster, and those that labels select. They follow the class's catalog zone.",
+							Ref:         ref(kubizonev1alpha1.Bind9Provider{}.OpenAPIModelName()),
+						},
+					},
 					"allowRetain": {
 						SchemaProps: spec.SchemaProps{
 							Description: "allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy were Delete.",
@@ -7804,7 +7920,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName(), kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName(), kubizonev1alpha1.TransferProvider{}.OpenAPIModelName(), kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.Bind9Provider{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName(), kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName(), kubizonev1alpha1.TransferProvider{}.OpenAPIModelName(), kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName()},
 	}
 }
 

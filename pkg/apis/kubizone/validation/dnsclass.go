@@ -39,8 +39,10 @@ const (
 	// its last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
 	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
-	maxURL               = 2048
-	maxCABundle          = 256 << 10
+	// maxInstanceSelections is the most selectors of servers of a class.
+	maxInstanceSelections = 16
+	maxURL                = 2048
+	maxCABundle           = 256 << 10
 )
 
 // DNSClass validates a new DNSClass. inlineSecrets: the server accepts secrets in the class itself.
@@ -120,6 +122,7 @@ type providerRules struct {
 // providers by the name of their block: one row for each of class.Providers, as a test checks.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer},
+	"bind9":    {validate: validateBind9},
 	"rfc2136":  {validate: validateRFC2136, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.RFC2136.Server }},
 	"webhook":  {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server }, warn: warnOfWebhook},
 }
@@ -224,6 +227,43 @@ func validateSigner(server *v1alpha1.Secondary, all []v1alpha1.Secondary, path *
 		return field.ErrorList{field.Invalid(at, cut(server.Signer), "is not the address of a secondary of this class with signs: true: write that address as the other secondary writes it")}
 	}
 	return nil
+}
+
+// validateBind9 judges a set of servers. A selector of everything would take in the servers of every team that lets
+// foreign zones in, at the moment in which it makes them.
+func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
+	servers := spec.Bind9
+	var errs field.ErrorList
+	if servers.ClusterRef == nil && len(servers.InstancesFrom) == 0 {
+		errs = append(errs, field.Required(path.Child("clusterRef"), "without it and without instancesFrom the class has no servers: name a Bind9Cluster, or select Bind9Instances by their labels (S11.13)"))
+	}
+	if ref, at := servers.ClusterRef, path.Child("clusterRef"); ref != nil {
+		if ref.Namespace == "" {
+			errs = append(errs, field.Required(at.Child("namespace"), "the namespace of the Bind9Cluster: a class has none of its own"))
+		} else {
+			errs = append(errs, validateNamespace(ref.Namespace, at.Child("namespace"))...)
+		}
+		if ref.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), "the metadata.name of the Bind9Cluster"))
+		} else {
+			errs = append(errs, validateObjectName(ref.Name, at.Child("name"))...)
+		}
+	}
+	at := path.Child("instancesFrom")
+	if n := len(servers.InstancesFrom); n > maxInstanceSelections {
+		return append(errs, field.TooMany(at, n, maxInstanceSelections))
+	}
+	for i := range servers.InstancesFrom {
+		selector, at := &servers.InstancesFrom[i].Selector, at.Index(i).Child("selector")
+		if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+			errs = append(errs, field.Required(at, "an empty selector would select the servers of every team: select a label that the servers of this class have (S11.13)"))
+		}
+		errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, at)...)
+	}
+	if servers.CatalogZone == "" {
+		return append(errs, field.Required(path.Child("catalogZone"), "the name of a zone that the servers learn the zones of the class from, below a domain of yours, as catalog.example.org. (RFC 9432 §4)"))
+	}
+	return append(errs, validateCatalogZone(servers.CatalogZone, path.Child("catalogZone"))...)
 }
 
 func validateCatalogZone(text string, path *field.Path) field.ErrorList {

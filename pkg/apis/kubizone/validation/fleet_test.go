@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/bind9/install"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -290,5 +291,33 @@ func TestFleet_warnings(t *testing.T) {
 	}
 	if got := Bind9InstanceWarnings(&newInstance(outside(nil)).Spec); got != nil {
 		t.Errorf("%q", got)
+	}
+}
+
+// S11.13: a class names its servers, and selects none of every team.
+func TestDNSClass_bind9_S11_13(t *testing.T) {
+	ref := func(namespace, name string) *v1alpha1.Bind9ClusterReference {
+		return &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: name}
+	}
+	label := v1alpha1.Bind9InstanceSelection{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}}
+	for _, test := range []struct {
+		block v1alpha1.Bind9Provider
+		want  string
+	}{
+		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge"), CatalogZone: "catalog.example."}, ""},
+		{v1alpha1.Bind9Provider{InstancesFrom: []v1alpha1.Bind9InstanceSelection{label}, CatalogZone: "catalog.example."}, ""},
+		{v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}, "spec.bind9.clusterRef: Required"},
+		{v1alpha1.Bind9Provider{ClusterRef: ref("", "edge"), CatalogZone: "catalog.example."}, "spec.bind9.clusterRef.namespace: Required"},
+		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "Edge"), CatalogZone: "catalog.example."}, "spec.bind9.clusterRef.name: Invalid"},
+		{v1alpha1.Bind9Provider{InstancesFrom: []v1alpha1.Bind9InstanceSelection{label, {}}, CatalogZone: "catalog.example."}, "spec.bind9.instancesFrom[1].selector: Required"},
+		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge")}, "spec.bind9.catalogZone: Required"},
+		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge"), CatalogZone: "catalog"}, "spec.bind9.catalogZone: Invalid"},
+		{v1alpha1.Bind9Provider{InstancesFrom: slices.Repeat([]v1alpha1.Bind9InstanceSelection{label}, 17), CatalogZone: "catalog.example."}, "spec.bind9.instancesFrom: Too many"},
+	} {
+		class := newClass(func(s *v1alpha1.DNSClassSpec) { s.Bind9 = &test.block })
+		errs := DNSClass(class, false)
+		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
+			t.Errorf("%+v: %v, want %q", test.block, errs, test.want)
+		}
 	}
 }

@@ -34,10 +34,10 @@ type DNSClassSpecApplyConfiguration struct {
 	// requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent:
 	// 50.
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
-	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often
-	// secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
+	// driftInterval is how often each zone is compared with what the provider has, and with transfer and bind9 how
+	// often servers are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
 	// are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent:
-	// 1h, with transfer 1m.
+	// 1h, with transfer and bind9 1m.
 	DriftInterval *v1.Duration `json:"driftInterval,omitempty"`
 	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
 	Transfer *TransferProviderApplyConfiguration `json:"transfer,omitempty"`
@@ -45,6 +45,9 @@ type DNSClassSpecApplyConfiguration struct {
 	RFC2136 *RFC2136ProviderApplyConfiguration `json:"rfc2136,omitempty"`
 	// webhook calls an HTTP service that writes into a DNS provider.
 	Webhook *WebhookProviderApplyConfiguration `json:"webhook,omitempty"`
+	// bind9 hands zones to BIND 9 servers that are objects: the Bind9Instances of a Bind9Cluster, and those that labels
+	// select. They follow the class's catalog zone.
+	Bind9 *Bind9ProviderApplyConfiguration `json:"bind9,omitempty"`
 	// allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under
 	// the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy
 	// were Delete.
@@ -152,6 +155,14 @@ func (b *DNSClassSpecApplyConfiguration) WithRFC2136(value *RFC2136ProviderApply
 // If called multiple times, the Webhook field is set to the value of the last call.
 func (b *DNSClassSpecApplyConfiguration) WithWebhook(value *WebhookProviderApplyConfiguration) *DNSClassSpecApplyConfiguration {
 	b.Webhook = value
+	return b
+}
+
+// WithBind9 sets the Bind9 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Bind9 field is set to the value of the last call.
+func (b *DNSClassSpecApplyConfiguration) WithBind9(value *Bind9ProviderApplyConfiguration) *DNSClassSpecApplyConfiguration {
+	b.Bind9 = value
 	return b
 }
 

@@ -1,0 +1,111 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// Server is a BIND 9 server of a class with a block bind9.
+type Server struct {
+	Namespace, Name string
+	UID             types.UID
+	// Address is where it answers queries, with or without a port; "" where that is not known yet.
+	Address string
+	// Key names the Secret with its TSIG key; nil: it has none, and is known by its address.
+	Key *v1alpha1.SecretReference
+}
+
+// ServersOf returns the servers of a class with a block bind9, each once, sorted by namespace and name (S11.13).
+// clusterOf returns a Bind9Cluster, nil if there is none.
+func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
+	block := of.Spec.Bind9
+	var selectors []labels.Selector
+	for i := range block.InstancesFrom {
+		if selector, err := metav1.LabelSelectorAsSelector(&block.InstancesFrom[i].Selector); err == nil && !selector.Empty() {
+			selectors = append(selectors, selector)
+		}
+	}
+	var servers []Server
+	for _, instance := range instances {
+		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
+			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
+		selected := inCluster || slices.ContainsFunc(selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(instance.Labels)) })
+		stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
+		if !selected || stopped || instance.DeletionTimestamp != nil || !takesZones(of, instance, clusterOf) {
+			continue
+		}
+		servers = append(servers, serverOf(instance))
+	}
+	slices.SortFunc(servers, func(a, b Server) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
+}
+
+func serverOf(instance *bind9.Bind9Instance) Server {
+	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID}
+	secret := instance.Name + "-tsig"
+	switch external := instance.Spec.External; {
+	case external != nil:
+		server.Address, secret = external.Address, external.TSIGSecretName
+	case len(instance.Status.Addresses) > 0:
+		server.Address = instance.Status.Addresses[0]
+	}
+	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil {
+		secret = ref.Name + "-tsig" // which the servers of a cluster have in common
+	}
+	if secret != "" {
+		server.Key = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: secret}
+	}
+	return server
+}
+
+// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. What the
+// catalog of a class lists every server of the class has, so consent to some of them is no consent.
+func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
+	consents := instance.Spec.ZoneNamespaces
+	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {
+		if cluster := clusterOf(instance.Namespace, ref.Name); cluster != nil {
+			consents = cluster.Spec.ZoneNamespaces
+		}
+	}
+	if consents == nil {
+		consents = &bind9.NamespaceSelection{}
+	}
+	if everything(consents.Selector) {
+		return true
+	}
+	delivers := of.Spec.Namespaces
+	if delivers == nil {
+		return !IsDefault(of) // which delivers no zone
+	}
+	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
+		return false
+	}
+	for _, name := range delivers.Names {
+		if name == instance.Namespace || slices.Contains(consents.Names, name) {
+			continue
+		}
+		// The label that each namespace has by its name is all that is known of it here.
+		selector, err := metav1.LabelSelectorAsSelector(consents.Selector)
+		if err != nil || selector.Empty() || !selector.Matches(labels.Set{LabelNamespaceName: name}) {
+			return false
+		}
+	}
+	return true
+}
+
+func everything(selector *metav1.LabelSelector) bool {
+	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
+}

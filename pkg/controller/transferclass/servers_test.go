@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/controller/class"
+)
+
+// S11.13: a server without an address, without its key, or with another key of a name holds back no other one.
+func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
+	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}}}
+	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="
+	secrets := map[string]map[string][]byte{
+		"dns/edge-tsig": {"name": []byte("edge."), "secret": []byte(one)},
+		"vm/same":       {"name": []byte("edge."), "secret": []byte(one)},
+		"vm/other":      {"name": []byte("edge."), "secret": []byte(other)},
+		"vm/broken":     {"name": []byte("vm."), "secret": []byte("canary !")},
+	}
+	server := func(namespace, name, address, key string) apiclass.Server {
+		s := apiclass.Server{Namespace: namespace, Name: name, Address: address}
+		if key != "" {
+			s.Key = &v1alpha1.SecretReference{Namespace: namespace, Name: key}
+		}
+		return s
+	}
+	servers := []apiclass.Server{
+		server("dns", "first", "192.0.2.1:53", "edge-tsig"), server("dns", "second", "192.0.2.2", "edge-tsig"), server("dns", "unmade", "", "edge-tsig"),
+		server("vm", "alike", "192.0.2.3", "same"), server("vm", "unkeyed", "192.0.2.4", ""), server("vm", "another", "192.0.2.5", "other"),
+		server("vm", "broken", "192.0.2.6", "broken"), server("vm", "keyless", "192.0.2.7", "missing"),
+	}
+	peers, waiting, err := ReadServers(of, servers, func(namespace, name string) (map[string][]byte, error) {
+		if data := secrets[namespace+"/"+name]; data != nil {
+			return data, nil
+		}
+		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, name, class.ErrSecretNotFound)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, s := range peers.Secondaries {
+		known = append(known, fmt.Sprintf("%s %s %t", s.Name, s.Addr, s.Key != nil))
+	}
+	if want := []string{"dns/first 192.0.2.1:53 true", "dns/second 192.0.2.2:53 true", "vm/alike 192.0.2.3:53 true", "vm/unkeyed 192.0.2.4:53 false"}; !slices.Equal(known, want) {
+		t.Errorf("servers %q, want %q", known, want)
+	}
+	if want := []string{"dns/unmade", "vm/another", "vm/broken", "vm/keyless"}; !slices.Equal(waiting, want) {
+		t.Errorf("waiting %q, want %q", waiting, want)
+	}
+	if peers.Catalog.String() != "catalog.example." || len(peers.Class.Keys) != 1 || len(peers.Class.Notify) != 4 || len(peers.Class.Allow) != 2 {
+		t.Errorf("%+v", peers.Class)
+	}
+	away := errors.New("no kube-apiserver")
+	if _, _, err := ReadServers(of, servers, func(string, string) (map[string][]byte, error) { return nil, away }); !errors.Is(err, away) {
+		t.Errorf("a Secret that cannot be read: %v", err)
+	}
+	if _, err := (*Servers)(nil).Of(of); !errors.Is(err, errUnlisted) {
+		t.Errorf("%v", err)
+	}
+}
