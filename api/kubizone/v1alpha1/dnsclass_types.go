@@ -216,7 +216,7 @@ type Bind9Provider struct {
 	// +optional
 	ClusterRef *Bind9ClusterReference `json:"clusterRef,omitempty" protobuf:"bytes,1,opt,name=clusterRef"`
 
-	// instancesFrom select Bind9Instances of any namespace by their labels.
+	// instancesFrom select Bind9Instances of namespaces by their labels.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=16
@@ -242,8 +242,15 @@ type Bind9ClusterReference struct {
 
 // Bind9InstanceSelection selects Bind9Instances.
 type Bind9InstanceSelection struct {
-	// selector is compared with their labels. An empty one is refused.
+	// selector is compared with their labels. An empty one selects all instances of the namespaces.
 	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
+	// namespaces are the names of the namespaces of the instances. A server of a class gets all zones of the class, and
+	// the authors of an instance choose its labels: an instance of another namespace is not in the class, whatever
+	// labels it has.
+	// +listType=set
+	// +k8s:validation:minItems=1
+	// +k8s:validation:maxItems=64
+	Namespaces []string `json:"namespaces" protobuf:"bytes,2,rep,name=namespaces"`
 }
 
 // RFC2136Provider is a primary that takes dynamic updates.

@@ -49,6 +49,11 @@ func (in *Bind9ClusterReference) DeepCopy() *Bind9ClusterReference {
 func (in *Bind9InstanceSelection) DeepCopyInto(out *Bind9InstanceSelection) {
 	*out = *in
 	in.Selector.DeepCopyInto(&out.Selector)
+	if in.Namespaces != nil {
+		in, out := &in.Namespaces, &out.Namespaces
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

@@ -7288,13 +7288,34 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref common.Ref
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector is compared with their labels. An empty one is refused.",
+							Description: "selector is compared with their labels. An empty one selects all instances of the namespaces.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
+					"namespaces": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaces are the names of the namespaces of the instances. A server of a class gets all zones of the class, and the authors of an instance choose its labels: an instance of another namespace is not in the class, whatever labels it has.",
+							MinItems:    ptr.To[int64](1),
+							MaxItems:    ptr.To[int64](64),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
-				Required: []string{"selector"},
+				Required: []string{"selector", "namespaces"},
 			},
 		},
 		Dependencies: []string{
@@ -7322,7 +7343,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "instancesFrom select Bind9Instances of any namespace by their labels.",
+							Description: "instancesFrom select Bind9Instances of namespaces by their labels.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{

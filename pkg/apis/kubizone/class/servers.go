@@ -30,17 +30,15 @@ type Server struct {
 // clusterOf returns a Bind9Cluster, nil if there is none.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9
-	var selectors []labels.Selector
-	for i := range block.InstancesFrom {
-		if selector, err := metav1.LabelSelectorAsSelector(&block.InstancesFrom[i].Selector); err == nil && !selector.Empty() {
-			selectors = append(selectors, selector)
-		}
-	}
 	var servers []Server
 	for _, instance := range instances {
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
 			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
-		selected := inCluster || slices.ContainsFunc(selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(instance.Labels)) })
+		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
+			// The authors of an instance choose its labels, and a server of the class gets all of its zones.
+			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
+			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
+		})
 		stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
 		if !selected || stopped || instance.DeletionTimestamp != nil || !takesZones(of, instance, clusterOf) {
 			continue

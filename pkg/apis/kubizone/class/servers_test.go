@@ -31,7 +31,7 @@ func instanceOf(namespace, name, cluster string, change func(*bind9.Bind9Instanc
 func bind9Class(namespaces *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "public"}, Spec: v1alpha1.DNSClassSpec{Namespaces: namespaces, Bind9: &v1alpha1.Bind9Provider{
 		ClusterRef:    &v1alpha1.Bind9ClusterReference{Namespace: "dns", Name: "edge"},
-		InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}}, {}},
+		InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}, Namespaces: []string{"dns", "team-b"}}, {}},
 	}}}
 }
 
@@ -44,6 +44,7 @@ func TestServersOf_selects_S11_13(t *testing.T) {
 		instanceOf("team-b", "vm", "", func(i *bind9.Bind9Instance) {
 			i.Spec.External = &bind9.ExternalServer{Address: "192.0.2.7:5353", TSIGSecretName: "vm-key"}
 		}),
+		instanceOf("mallory", "alone", "", nil), // has the labels, and is of no namespace that the class names
 		instanceOf("dns", "edge-primary-0", "edge", unlabelled),
 		instanceOf("dns", "edge-secondary-0", "edge", nil), // by both
 		instanceOf("other", "edge-primary-0", "edge", unlabelled),

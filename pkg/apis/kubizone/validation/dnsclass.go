@@ -39,8 +39,10 @@ const (
 	// its last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
 	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
-	// maxInstanceSelections is the most selectors of servers of a class.
+	// maxInstanceSelections is the most selectors of servers of a class, and maxInstanceNamespaces the most namespaces of
+	// one.
 	maxInstanceSelections = 16
+	maxInstanceNamespaces = 64
 	maxURL                = 2048
 	maxCABundle           = 256 << 10
 )
@@ -229,8 +231,8 @@ func validateSigner(server *v1alpha1.Secondary, all []v1alpha1.Secondary, path *
 	return nil
 }
 
-// validateBind9 judges a set of servers. A selector of everything would take in the servers of every team that lets
-// foreign zones in, at the moment in which it makes them.
+// validateBind9 judges a set of servers. Without namespaces a selector would take in the servers of every team that
+// gives its own the same labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -254,16 +256,32 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 		return append(errs, field.TooMany(at, n, maxInstanceSelections))
 	}
 	for i := range servers.InstancesFrom {
-		selector, at := &servers.InstancesFrom[i].Selector, at.Index(i).Child("selector")
-		if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
-			errs = append(errs, field.Required(at, "an empty selector would select the servers of every team: select a label that the servers of this class have (S11.13)"))
-		}
-		errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, at)...)
+		from, at := &servers.InstancesFrom[i], at.Index(i)
+		errs = append(errs, metavalidation.ValidateLabelSelector(&from.Selector, metavalidation.LabelSelectorValidationOptions{}, at.Child("selector"))...)
+		errs = append(errs, validateInstanceNamespaces(from.Namespaces, at.Child("namespaces"))...)
 	}
 	if servers.CatalogZone == "" {
 		return append(errs, field.Required(path.Child("catalogZone"), "the name of a zone that the servers learn the zones of the class from, below a domain of yours, as catalog.example.org. (RFC 9432 §4)"))
 	}
 	return append(errs, validateCatalogZone(servers.CatalogZone, path.Child("catalogZone"))...)
+}
+
+func validateInstanceNamespaces(namespaces []string, path *field.Path) field.ErrorList {
+	switch n := len(namespaces); {
+	case n == 0:
+		return field.ErrorList{field.Required(path, "the names of the namespaces of the instances: a server of the class gets all of its zones, and a team may give an instance of its own any label (S11.13)")}
+	case n > maxInstanceNamespaces:
+		return field.ErrorList{field.TooMany(path, n, maxInstanceNamespaces)}
+	}
+	var errs field.ErrorList
+	for i, namespace := range namespaces {
+		if slices.Contains(namespaces[:i], namespace) {
+			errs = append(errs, field.Duplicate(path.Index(i), namespace))
+			continue
+		}
+		errs = append(errs, validateNamespace(namespace, path.Index(i))...)
+	}
+	return errs
 }
 
 func validateCatalogZone(text string, path *field.Path) field.ErrorList {

@@ -299,7 +299,10 @@ func TestDNSClass_bind9_S11_13(t *testing.T) {
 	ref := func(namespace, name string) *v1alpha1.Bind9ClusterReference {
 		return &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: name}
 	}
-	label := v1alpha1.Bind9InstanceSelection{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}}
+	label := v1alpha1.Bind9InstanceSelection{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}, Namespaces: []string{"dns"}}
+	in := func(namespaces ...string) v1alpha1.Bind9Provider {
+		return v1alpha1.Bind9Provider{InstancesFrom: []v1alpha1.Bind9InstanceSelection{label, {Namespaces: namespaces}}, CatalogZone: "catalog.example."}
+	}
 	for _, test := range []struct {
 		block v1alpha1.Bind9Provider
 		want  string
@@ -309,7 +312,11 @@ func TestDNSClass_bind9_S11_13(t *testing.T) {
 		{v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}, "spec.bind9.clusterRef: Required"},
 		{v1alpha1.Bind9Provider{ClusterRef: ref("", "edge"), CatalogZone: "catalog.example."}, "spec.bind9.clusterRef.namespace: Required"},
 		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "Edge"), CatalogZone: "catalog.example."}, "spec.bind9.clusterRef.name: Invalid"},
-		{v1alpha1.Bind9Provider{InstancesFrom: []v1alpha1.Bind9InstanceSelection{label, {}}, CatalogZone: "catalog.example."}, "spec.bind9.instancesFrom[1].selector: Required"},
+		{in("dns", "edge"), ""},
+		{in(), "spec.bind9.instancesFrom[1].namespaces: Required"},
+		{in("dns", "dns"), "spec.bind9.instancesFrom[1].namespaces[1]: Duplicate"},
+		{in("a/b"), "spec.bind9.instancesFrom[1].namespaces[0]: Invalid"},
+		{in(slices.Repeat([]string{"dns"}, 65)...), "spec.bind9.instancesFrom[1].namespaces: Too many"},
 		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge")}, "spec.bind9.catalogZone: Required"},
 		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge"), CatalogZone: "catalog"}, "spec.bind9.catalogZone: Invalid"},
 		{v1alpha1.Bind9Provider{InstancesFrom: slices.Repeat([]v1alpha1.Bind9InstanceSelection{label}, 17), CatalogZone: "catalog.example."}, "spec.bind9.instancesFrom: Too many"},

@@ -14,8 +14,12 @@ import (
 //
 // Bind9InstanceSelection selects Bind9Instances.
 type Bind9InstanceSelectionApplyConfiguration struct {
-	// selector is compared with their labels. An empty one is refused.
+	// selector is compared with their labels. An empty one selects all instances of the namespaces.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
+	// namespaces are the names of the namespaces of the instances. A server of a class gets all zones of the class, and
+	// the authors of an instance choose its labels: an instance of another namespace is not in the class, whatever
+	// labels it has.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // Bind9InstanceSelectionApplyConfiguration constructs a declarative configuration of the Bind9InstanceSelection type for use with
@@ -29,5 +33,15 @@ func Bind9InstanceSelection() *Bind9InstanceSelectionApplyConfiguration {
 // If called multiple times, the Selector field is set to the value of the last call.
 func (b *Bind9InstanceSelectionApplyConfiguration) WithSelector(value *v1.LabelSelectorApplyConfiguration) *Bind9InstanceSelectionApplyConfiguration {
 	b.Selector = value
+	return b
+}
+
+// WithNamespaces adds the given value to the Namespaces field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Namespaces field.
+func (b *Bind9InstanceSelectionApplyConfiguration) WithNamespaces(values ...string) *Bind9InstanceSelectionApplyConfiguration {
+	for i := range values {
+		b.Namespaces = append(b.Namespaces, values[i])
+	}
 	return b
 }

@@ -14,7 +14,7 @@ package v1alpha1
 type Bind9ProviderApplyConfiguration struct {
 	// clusterRef selects the Bind9Instances of a Bind9Cluster.
 	ClusterRef *Bind9ClusterReferenceApplyConfiguration `json:"clusterRef,omitempty"`
-	// instancesFrom select Bind9Instances of any namespace by their labels.
+	// instancesFrom select Bind9Instances of namespaces by their labels.
 	InstancesFrom []Bind9InstanceSelectionApplyConfiguration `json:"instancesFrom,omitempty"`
 	// catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a
 	// trailing dot.
