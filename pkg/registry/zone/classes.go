@@ -84,9 +84,12 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 
 func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha1.DNSClassReference) error {
 	for i, ref := range zone.Spec.DNSClassRefs {
-		// A Bind9Cluster is one of the zone's own namespace.
-		if ref.Kind == v1alpha1.KindBind9Cluster || slices.Contains(named, ref) {
+		if slices.Contains(named, ref) {
 			continue
+		}
+		if at := field.NewPath("spec", "dnsClassRefs").Index(i).Child("kind"); ref.Kind == v1alpha1.KindBind9Cluster {
+			return apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind("Zone").GroupKind(), zone.Name, field.ErrorList{field.Invalid(
+				at, ref.Kind, "zones are not delivered to a Bind9Cluster that they name: have a cluster admin make a DNSClass with bind9.clusterRef, and name that (S11.13)")})
 		}
 		ofNamespace, ofView, err := r.admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
