@@ -100,8 +100,8 @@ func testFleetDiscovery(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 	slices.Sort(have)
 	want := []string{
-		"bind9clusters b9c kubizone Bind9Cluster", "bind9clusters/scale  Scale", "bind9clusters/status  Bind9Cluster",
-		"bind9instances b9i,b9 kubizone Bind9Instance", "bind9instances/external  Bind9Instance", "bind9instances/status  Bind9Instance",
+		"bind9clusters b9c bind9 Bind9Cluster", "bind9clusters/scale  Scale", "bind9clusters/status  Bind9Cluster",
+		"bind9instances b9i,b9 bind9 Bind9Instance", "bind9instances/external  Bind9Instance", "bind9instances/status  Bind9Instance",
 		"clusterbind9providers cb9p ClusterBind9Provider", "clusterbind9providers/status  ClusterBind9Provider",
 	}
 	if !slices.Equal(have, want) {

@@ -39,7 +39,7 @@ const (
 	// its last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
 	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
-	// maxInstanceSelections is the most selectors of servers of a class, and maxInstanceNamespaces the most namespaces of
+	// maxInstanceSelections is the most selectors of servers of a class, maxInstanceNamespaces the most namespaces of
 	// one.
 	maxInstanceSelections = 16
 	maxInstanceNamespaces = 64
