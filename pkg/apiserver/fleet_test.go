@@ -83,7 +83,7 @@ func testFleetDiscovery(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	for resource, want := range map[string]string{
 		"clusterbind9providers": "Name Clusters Servers Ready Age | Namespaces Message",
 		"bind9clusters":         "Name Version Primaries Secondaries Ready Age | Message",
-		"bind9instances":        "Name Cluster Role Zones Ready Age | Addresses Message",
+		"bind9instances":        "Name Cluster Role Ready Age | Addresses Message",
 	} {
 		if got := columnsOf(t, api.RESTClient(), resource); got != want {
 			t.Errorf("%s: %s, want %s", resource, got, want)
@@ -178,7 +178,7 @@ func testFleetStatus(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	if err != nil || made.Status.ConfigHash != "" {
 		t.Fatalf("%v, %+v", err, made)
 	}
-	made.Status = bind9.Bind9InstanceStatus{ObservedGeneration: 1, ConfigHash: "abc", Addresses: []string{"192.0.2.1:53"}, Zones: &bind9.InstanceZones{Expected: 2, Loaded: 1},
+	made.Status = bind9.Bind9InstanceStatus{ObservedGeneration: 1, ConfigHash: "abc", Addresses: []string{"192.0.2.1:53"},
 		Conditions: []metav1.Condition{{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllReady", LastTransitionTime: metav1.Now()}}}
 	made.Spec.Replicas, made.Labels = nil, map[string]string{"a": "b"}
 	written, err := instances.UpdateStatus(ctx, made, metav1.UpdateOptions{})

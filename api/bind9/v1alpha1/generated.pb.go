@@ -58,8 +58,6 @@ func (m *Image) Reset() { *m = Image{} }
 
 func (m *InstanceEndpoint) Reset() { *m = InstanceEndpoint{} }
 
-func (m *InstanceZones) Reset() { *m = InstanceZones{} }
-
 func (m *KeyRotation) Reset() { *m = KeyRotation{} }
 
 func (m *NamespaceSelection) Reset() { *m = NamespaceSelection{} }
@@ -625,29 +623,17 @@ func (m *Bind9InstanceStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 				i = encodeVarintGenerated(dAtA, i, uint64(size))
 			}
 			i--
-			dAtA[i] = 0x42
+			dAtA[i] = 0x3a
 		}
 	}
 	i -= len(m.ConfigHash)
 	copy(dAtA[i:], m.ConfigHash)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ConfigHash)))
 	i--
-	dAtA[i] = 0x3a
+	dAtA[i] = 0x32
 	if m.RNDCKey != nil {
 		{
 			size, err := m.RNDCKey.MarshalToSizedBuffer(dAtA[:i])
-			if err != nil {
-				return 0, err
-			}
-			i -= size
-			i = encodeVarintGenerated(dAtA, i, uint64(size))
-		}
-		i--
-		dAtA[i] = 0x32
-	}
-	if m.Zones != nil {
-		{
-			size, err := m.Zones.MarshalToSizedBuffer(dAtA[:i])
 			if err != nil {
 				return 0, err
 			}
@@ -1205,16 +1191,6 @@ func (m *InstanceEndpoint) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
-	i -= len(m.AgentVersion)
-	copy(dAtA[i:], m.AgentVersion)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.AgentVersion)))
-	i--
-	dAtA[i] = 0x2a
-	i -= len(m.BindVersion)
-	copy(dAtA[i:], m.BindVersion)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.BindVersion)))
-	i--
-	dAtA[i] = 0x22
 	i--
 	if m.Ready {
 		dAtA[i] = 1
@@ -1233,35 +1209,6 @@ func (m *InstanceEndpoint) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Pod)))
 	i--
 	dAtA[i] = 0xa
-	return len(dAtA) - i, nil
-}
-
-func (m *InstanceZones) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *InstanceZones) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *InstanceZones) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	i = encodeVarintGenerated(dAtA, i, uint64(m.Loaded))
-	i--
-	dAtA[i] = 0x10
-	i = encodeVarintGenerated(dAtA, i, uint64(m.Expected))
-	i--
-	dAtA[i] = 0x8
 	return len(dAtA) - i, nil
 }
 
@@ -2277,10 +2224,6 @@ func (m *Bind9InstanceStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
-	if m.Zones != nil {
-		l = m.Zones.Size()
-		n += 1 + l + sovGenerated(uint64(l))
-	}
 	if m.RNDCKey != nil {
 		l = m.RNDCKey.Size()
 		n += 1 + l + sovGenerated(uint64(l))
@@ -2500,21 +2443,6 @@ func (m *InstanceEndpoint) Size() (n int) {
 	l = len(m.Address)
 	n += 1 + l + sovGenerated(uint64(l))
 	n += 2
-	l = len(m.BindVersion)
-	n += 1 + l + sovGenerated(uint64(l))
-	l = len(m.AgentVersion)
-	n += 1 + l + sovGenerated(uint64(l))
-	return n
-}
-
-func (m *InstanceZones) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	n += 1 + sovGenerated(uint64(m.Expected))
-	n += 1 + sovGenerated(uint64(m.Loaded))
 	return n
 }
 
@@ -2972,7 +2900,6 @@ func (this *Bind9InstanceStatus) String() string {
 		`Addresses:` + fmt.Sprintf("%v", this.Addresses) + `,`,
 		`AgentURL:` + fmt.Sprintf("%v", this.AgentURL) + `,`,
 		`Endpoints:` + repeatedStringForEndpoints + `,`,
-		`Zones:` + strings.Replace(this.Zones.String(), "InstanceZones", "InstanceZones", 1) + `,`,
 		`RNDCKey:` + strings.Replace(this.RNDCKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
 		`ConfigHash:` + fmt.Sprintf("%v", this.ConfigHash) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
@@ -3117,19 +3044,6 @@ func (this *InstanceEndpoint) String() string {
 		`Pod:` + fmt.Sprintf("%v", this.Pod) + `,`,
 		`Address:` + fmt.Sprintf("%v", this.Address) + `,`,
 		`Ready:` + fmt.Sprintf("%v", this.Ready) + `,`,
-		`BindVersion:` + fmt.Sprintf("%v", this.BindVersion) + `,`,
-		`AgentVersion:` + fmt.Sprintf("%v", this.AgentVersion) + `,`,
-		`}`,
-	}, "")
-	return s
-}
-func (this *InstanceZones) String() string {
-	if this == nil {
-		return "nil"
-	}
-	s := strings.Join([]string{`&InstanceZones{`,
-		`Expected:` + fmt.Sprintf("%v", this.Expected) + `,`,
-		`Loaded:` + fmt.Sprintf("%v", this.Loaded) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4956,42 +4870,6 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 			iNdEx = postIndex
 		case 5:
 			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Zones", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if m.Zones == nil {
-				m.Zones = &InstanceZones{}
-			}
-			if err := m.Zones.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 6:
-			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field RNDCKey", wireType)
 			}
 			var msglen int
@@ -5026,7 +4904,7 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
-		case 7:
+		case 6:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field ConfigHash", wireType)
 			}
@@ -5058,7 +4936,7 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.ConfigHash = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
-		case 8:
+		case 7:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Conditions", wireType)
 			}
@@ -6754,158 +6632,6 @@ func (m *InstanceEndpoint) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.Ready = bool(v != 0)
-		case 4:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field BindVersion", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.BindVersion = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 5:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field AgentVersion", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.AgentVersion = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		default:
-			iNdEx = preIndex
-			skippy, err := skipGenerated(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthGenerated
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *InstanceZones) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowGenerated
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: InstanceZones: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: InstanceZones: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Expected", wireType)
-			}
-			m.Expected = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Expected |= int32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Loaded", wireType)
-			}
-			m.Loaded = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowGenerated
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Loaded |= int32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

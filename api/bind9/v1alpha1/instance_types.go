@@ -26,8 +26,7 @@ type Bind9Instance struct {
 
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpec struct {
-	// role is Primary or Secondary. Secondaries transfer zones; with the mode Update of a class primaries take
-	// updates. Immutable.
+	// role is Primary or Secondary. Servers of both roles transfer the zones that they are to have. Immutable.
 	Role Role `json:"role" protobuf:"bytes,1,opt,name=role,casttype=Role"`
 	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
 	// Immutable.
@@ -134,22 +133,19 @@ type Bind9InstanceStatus struct {
 	// +listType=map
 	// +listMapKey=pod
 	Endpoints []InstanceEndpoint `json:"endpoints,omitempty" protobuf:"bytes,4,rep,name=endpoints"`
-	// zones counts the zones of the server.
-	// +optional
-	Zones *InstanceZones `json:"zones,omitempty" protobuf:"bytes,5,opt,name=zones"`
 	// rndcKey is the age of its key.
 	// +optional
-	RNDCKey *KeyRotation `json:"rndcKey,omitempty" protobuf:"bytes,6,opt,name=rndcKey"`
+	RNDCKey *KeyRotation `json:"rndcKey,omitempty" protobuf:"bytes,5,opt,name=rndcKey"`
 	// configHash identifies the configuration that the server runs with.
 	// +optional
-	ConfigHash string `json:"configHash,omitempty" protobuf:"bytes,7,opt,name=configHash"`
+	ConfigHash string `json:"configHash,omitempty" protobuf:"bytes,6,opt,name=configHash"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,8,rep,name=conditions"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,7,rep,name=conditions"`
 }
 
 // InstanceEndpoint is one pod of a server.
@@ -163,20 +159,6 @@ type InstanceEndpoint struct {
 	// ready: it answers queries and its agent answers.
 	// +optional
 	Ready bool `json:"ready,omitempty" protobuf:"varint,3,opt,name=ready"`
-	// bindVersion is the version of BIND there.
-	// +optional
-	BindVersion string `json:"bindVersion,omitempty" protobuf:"bytes,4,opt,name=bindVersion"`
-	// agentVersion is the version of the agent there.
-	// +optional
-	AgentVersion string `json:"agentVersion,omitempty" protobuf:"bytes,5,opt,name=agentVersion"`
-}
-
-// InstanceZones counts the zones of a server.
-type InstanceZones struct {
-	// expected is the number of zones that are delivered to it.
-	Expected int32 `json:"expected" protobuf:"varint,1,opt,name=expected"`
-	// loaded is how many of them it answers for.
-	Loaded int32 `json:"loaded" protobuf:"varint,2,opt,name=loaded"`
 }
 
 // KeyRotation is the age of a key.

@@ -104,11 +104,6 @@ func (in InstanceEndpoint) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in InstanceZones) OpenAPIModelName() string {
-	return "zone.kubi.bind9.v1alpha1.InstanceZones"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in KeyRotation) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.KeyRotation"
 }

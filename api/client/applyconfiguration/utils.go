@@ -53,8 +53,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &bind9v1alpha1.ImageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InstanceEndpoint"):
 		return &bind9v1alpha1.InstanceEndpointApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("InstanceZones"):
-		return &bind9v1alpha1.InstanceZonesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("KeyRotation"):
 		return &bind9v1alpha1.KeyRotationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NamespaceSelection"):

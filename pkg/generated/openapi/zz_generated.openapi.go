@@ -145,7 +145,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ExternalServer{}.OpenAPIModelName():                        schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref),
 		v1alpha1.Image{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Image(ref),
 		v1alpha1.InstanceEndpoint{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref),
-		v1alpha1.InstanceZones{}.OpenAPIModelName():                         schema_kubizone_api_bind9_v1alpha1_InstanceZones(ref),
 		v1alpha1.KeyRotation{}.OpenAPIModelName():                           schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref),
 		v1alpha1.NamespaceSelection{}.OpenAPIModelName():                    schema_kubizone_api_bind9_v1alpha1_NamespaceSelection(ref),
 		v1alpha1.Placement{}.OpenAPIModelName():                             schema_kubizone_api_bind9_v1alpha1_Placement(ref),
@@ -5527,7 +5526,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"role": {
 						SchemaProps: spec.SchemaProps{
-							Description: "role is Primary or Secondary. Secondaries transfer zones; with the mode Update of a class primaries take updates. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`",
+							Description: "role is Primary or Secondary. Servers of both roles transfer the zones that they are to have. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5688,12 +5687,6 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 							},
 						},
 					},
-					"zones": {
-						SchemaProps: spec.SchemaProps{
-							Description: "zones counts the zones of the server.",
-							Ref:         ref(v1alpha1.InstanceZones{}.OpenAPIModelName()),
-						},
-					},
 					"rndcKey": {
 						SchemaProps: spec.SchemaProps{
 							Description: "rndcKey is the age of its key.",
@@ -5734,7 +5727,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), v1alpha1.InstanceEndpoint{}.OpenAPIModelName(), v1alpha1.InstanceZones{}.OpenAPIModelName(), v1alpha1.KeyRotation{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.InstanceEndpoint{}.OpenAPIModelName(), v1alpha1.KeyRotation{}.OpenAPIModelName()},
 	}
 }
 
@@ -6445,52 +6438,8 @@ func schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
-					"bindVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "bindVersion is the version of BIND there.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"agentVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "agentVersion is the version of the agent there.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
 				},
 				Required: []string{"pod"},
-			},
-		},
-	}
-}
-
-func schema_kubizone_api_bind9_v1alpha1_InstanceZones(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "InstanceZones counts the zones of a server.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"expected": {
-						SchemaProps: spec.SchemaProps{
-							Description: "expected is the number of zones that are delivered to it.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"loaded": {
-						SchemaProps: spec.SchemaProps{
-							Description: "loaded is how many of them it answers for.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-				},
-				Required: []string{"expected", "loaded"},
 			},
 		},
 	}

@@ -126,7 +126,6 @@ var kinds = []kind{
 			{Name: "Name", Type: "string", Format: "name", Description: nameColumn},
 			{Name: "Cluster", Type: "string", Description: "The Bind9Cluster that the server belongs to."},
 			{Name: "Role", Type: "string", Description: "Primary or Secondary."},
-			{Name: "Zones", Type: "string", Description: "How many zones the server answers for, of how many that are delivered to it."},
 			{Name: "Ready", Type: "string", Description: readyColumn},
 			{Name: "Age", Type: "string", Description: ageColumn},
 			{Name: "Addresses", Type: "string", Priority: 1, Description: "Where the server answers queries."},
@@ -186,16 +185,12 @@ func rowOfCluster(obj runtime.Object) []any {
 
 func rowOfInstance(obj runtime.Object) []any {
 	of := obj.(*bind9.Bind9Instance)
-	zones := status.None
-	if of.Status.Zones != nil {
-		zones = describeRatio(of.Status.Zones.Loaded, of.Status.Zones.Expected)
-	}
 	addresses := of.Status.Addresses
 	if of.Spec.External != nil {
 		addresses = []string{of.Spec.External.Address}
 	}
 	return []any{
-		of.Name, status.OrNone(clusterName(of)), string(of.Spec.Role), zones, status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
+		of.Name, status.OrNone(clusterName(of)), string(of.Spec.Role), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
 		status.OrNone(status.Cut(strings.Join(addresses, ","), listWidth)), messageOf(of.Status.Conditions),
 	}
 }

@@ -14,8 +14,7 @@ import (
 //
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpecApplyConfiguration struct {
-	// role is Primary or Secondary. Secondaries transfer zones; with the mode Update of a class primaries take
-	// updates. Immutable.
+	// role is Primary or Secondary. Servers of both roles transfer the zones that they are to have. Immutable.
 	Role *bind9v1alpha1.Role `json:"role,omitempty"`
 	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
 	// Immutable.

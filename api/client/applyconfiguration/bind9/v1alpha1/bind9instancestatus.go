@@ -22,8 +22,6 @@ type Bind9InstanceStatusApplyConfiguration struct {
 	AgentURL *string `json:"agentURL,omitempty"`
 	// endpoints are its pods.
 	Endpoints []InstanceEndpointApplyConfiguration `json:"endpoints,omitempty"`
-	// zones counts the zones of the server.
-	Zones *InstanceZonesApplyConfiguration `json:"zones,omitempty"`
 	// rndcKey is the age of its key.
 	RNDCKey *KeyRotationApplyConfiguration `json:"rndcKey,omitempty"`
 	// configHash identifies the configuration that the server runs with.
@@ -74,14 +72,6 @@ func (b *Bind9InstanceStatusApplyConfiguration) WithEndpoints(values ...*Instanc
 		}
 		b.Endpoints = append(b.Endpoints, *values[i])
 	}
-	return b
-}
-
-// WithZones sets the Zones field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Zones field is set to the value of the last call.
-func (b *Bind9InstanceStatusApplyConfiguration) WithZones(value *InstanceZonesApplyConfiguration) *Bind9InstanceStatusApplyConfiguration {
-	b.Zones = value
 	return b
 }
 

@@ -16,10 +16,6 @@ type InstanceEndpointApplyConfiguration struct {
 	Address *string `json:"address,omitempty"`
 	// ready: it answers queries and its agent answers.
 	Ready *bool `json:"ready,omitempty"`
-	// bindVersion is the version of BIND there.
-	BindVersion *string `json:"bindVersion,omitempty"`
-	// agentVersion is the version of the agent there.
-	AgentVersion *string `json:"agentVersion,omitempty"`
 }
 
 // InstanceEndpointApplyConfiguration constructs a declarative configuration of the InstanceEndpoint type for use with
@@ -49,21 +45,5 @@ func (b *InstanceEndpointApplyConfiguration) WithAddress(value string) *Instance
 // If called multiple times, the Ready field is set to the value of the last call.
 func (b *InstanceEndpointApplyConfiguration) WithReady(value bool) *InstanceEndpointApplyConfiguration {
 	b.Ready = &value
-	return b
-}
-
-// WithBindVersion sets the BindVersion field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the BindVersion field is set to the value of the last call.
-func (b *InstanceEndpointApplyConfiguration) WithBindVersion(value string) *InstanceEndpointApplyConfiguration {
-	b.BindVersion = &value
-	return b
-}
-
-// WithAgentVersion sets the AgentVersion field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the AgentVersion field is set to the value of the last call.
-func (b *InstanceEndpointApplyConfiguration) WithAgentVersion(value string) *InstanceEndpointApplyConfiguration {
-	b.AgentVersion = &value
 	return b
 }
