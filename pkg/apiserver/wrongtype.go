@@ -20,7 +20,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -86,7 +85,7 @@ func (b *checkedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	switch {
 	case b.long:
-	case b.read.Len()+n > keptBody && b.group != bind9.GroupName: // whose quantities are looked at in a body of any length
+	case b.read.Len()+n > keptBody:
 		b.long, b.read = true, bytes.Buffer{}
 	default:
 		b.read.Write(into[:n])
@@ -96,14 +95,6 @@ func (b *checkedBody) Read(into []byte) (int, error) {
 	}
 	read := b.read.Bytes()
 	b.read = bytes.Buffer{}
-	if b.group == bind9.GroupName {
-		if number := findCostlyNumber(read, b.contentType); number != "" {
-			return n, apierrors.NewBadRequest(b.of.Name() + " cannot be read: " + describeValue(number) + " is no quantity that is taken: write at most 63 digits and an exponent of at most 4, such as \"1Gi\" or \"500m\"")
-		}
-		if len(read) > keptBody {
-			return n, err
-		}
-	}
 	if wrong := wrongTypes(read, b.contentType, b.of, b.strict); len(wrong) > 0 {
 		return n, wrongTypesError(b.group, b.of.Name(), wrong)
 	}
@@ -240,10 +231,10 @@ func readsItself(of reflect.Type) bool {
 
 // forms are what types that read themselves take.
 var forms = map[reflect.Type]string{
-	reflect.TypeFor[resource.Quantity](): `a quantity, such as "1Gi" or "500m"`,
-	reflect.TypeFor[metav1.Duration]():   `a duration, such as "24h" or "90s"`,
-	reflect.TypeFor[metav1.Time]():       `a time, such as "2026-01-02T15:04:05Z"`,
-	reflect.TypeFor[metav1.MicroTime]():  `a time, such as "2026-01-02T15:04:05.000000Z"`,
+	reflect.TypeFor[bind9.Quantity]():   `a quantity, such as "1Gi" or "500m"`,
+	reflect.TypeFor[metav1.Duration]():  `a duration, such as "24h" or "90s"`,
+	reflect.TypeFor[metav1.Time]():      `a time, such as "2026-01-02T15:04:05Z"`,
+	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
 // checkFit returns the faults of a value that is to be of a type. With strict, a field that the type does not have is

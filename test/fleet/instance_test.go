@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -174,12 +173,11 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 		}
 		return nil
 	})
-	capacity := resource.MustParse("1Gi")
 	instance := w.instance("ns1")
-	instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: &capacity}
+	instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}
 	w.until("storage is written", func() error {
 		instance = w.instance("ns1")
-		instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: &capacity}
+		instance.Spec.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}
 		_, err := instances.Update(w.ctx, instance, metav1.UpdateOptions{})
 		return err
 	})

@@ -4,7 +4,6 @@
 package v1alpha1
 
 import (
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -239,7 +238,7 @@ type Storage struct {
 	Type StorageType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=StorageType"`
 	// capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.
 	// +optional
-	Capacity *resource.Quantity `json:"capacity,omitempty" protobuf:"bytes,2,opt,name=capacity"`
+	Capacity Quantity `json:"capacity,omitempty" protobuf:"bytes,2,opt,name=capacity,casttype=Quantity"`
 	// storageClassName of the claim. Absent: the default of the cluster.
 	// +optional
 	// +k8s:validation:maxLength=253
@@ -323,14 +322,24 @@ const (
 	TaintNoExecute        TaintEffect = "NoExecute"
 )
 
-// Resources of a container: quantities by resource name, cpu and memory.
+// Resources of a container.
 type Resources struct {
 	// requests are what it is given at least.
 	// +optional
-	Requests map[string]resource.Quantity `json:"requests,omitempty" protobuf:"bytes,1,rep,name=requests"`
+	Requests *Amounts `json:"requests,omitempty" protobuf:"bytes,1,opt,name=requests"`
 	// limits are what it is given at most.
 	// +optional
-	Limits map[string]resource.Quantity `json:"limits,omitempty" protobuf:"bytes,2,rep,name=limits"`
+	Limits *Amounts `json:"limits,omitempty" protobuf:"bytes,2,opt,name=limits"`
+}
+
+// Amounts of the resources of a container.
+type Amounts struct {
+	// cpu in processors: "500m", "2".
+	// +optional
+	CPU Quantity `json:"cpu,omitempty" protobuf:"bytes,1,opt,name=cpu,casttype=Quantity"`
+	// memory in octets: "64Mi".
+	// +optional
+	Memory Quantity `json:"memory,omitempty" protobuf:"bytes,2,opt,name=memory,casttype=Quantity"`
 }
 
 // Service is how the Service of an instance is reached.

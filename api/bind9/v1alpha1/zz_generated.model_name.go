@@ -19,6 +19,11 @@ func (in Agent) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Amounts) OpenAPIModelName() string {
+	return "zone.kubi.bind9.v1alpha1.Amounts"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Bind9Cluster) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.Bind9Cluster"
 }

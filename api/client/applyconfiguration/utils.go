@@ -25,6 +25,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &bind9v1alpha1.ACLApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Agent"):
 		return &bind9v1alpha1.AgentApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Amounts"):
+		return &bind9v1alpha1.AmountsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Bind9Cluster"):
 		return &bind9v1alpha1.Bind9ClusterApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Bind9ClusterSpec"):

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -62,10 +61,7 @@ func plain() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 // allSettings sets everything that a cluster may say.
 func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 	instance, cluster := plain()
-	capacity := resource.MustParse("2Gi")
-	quantities := func(cpu, memory string) map[string]resource.Quantity {
-		return map[string]resource.Quantity{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}
-	}
+	amounts := func(cpu, memory bind9.Quantity) *bind9.Amounts { return &bind9.Amounts{CPU: cpu, Memory: memory} }
 	no, size, clients, window, seconds := false, int32(4096), int32(1000), int32(5), int64(60)
 	cluster.Spec = bind9.Bind9ClusterSpec{
 		ServerSettings: bind9.ServerSettings{
@@ -77,15 +73,15 @@ func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 				DNSSECValidation: bind9.DNSSECValidationOff, MinimalResponses: &no, QueryLog: true, EDNSUDPSize: &size, TCPClients: &clients,
 				RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, WindowSeconds: &window, ExemptClients: []string{"inside"}},
 			},
-			Agent:   &bind9.Agent{Kind: bind9.AgentBindcar, Resources: &bind9.Resources{Requests: quantities("10m", "32Mi"), Limits: quantities("1", "64Mi")}},
-			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: &capacity, StorageClassName: "fast"},
+			Agent:   &bind9.Agent{Kind: bind9.AgentBindcar, Resources: &bind9.Resources{Requests: amounts("10m", "32Mi"), Limits: amounts("1", "64Mi")}},
+			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "2Gi", StorageClassName: "fast"},
 			Placement: &bind9.Placement{
 				Spread: []string{"kubernetes.io/hostname"}, Required: true, NodeSelector: map[string]string{"dns": "yes"}, PriorityClassName: "dns",
 				Tolerations: []bind9.Toleration{{Key: "dns", Operator: bind9.TolerationExists, Effect: bind9.TaintNoExecute, TolerationSeconds: &seconds}},
 			},
 		},
 		Secondary: &bind9.RoleSettings{
-			Resources: &bind9.Resources{Requests: quantities("100m", "128Mi"), Limits: quantities("2", "1Gi")},
+			Resources: &bind9.Resources{Requests: amounts("100m", "128Mi"), Limits: amounts("2", "1Gi")},
 			Service: &bind9.Service{
 				Type: bind9.ServiceLoadBalancer, Annotations: map[string]string{"example.com/address": "192.0.2.53"}, ExternalTrafficPolicy: bind9.TrafficLocal,
 				LoadBalancerSourceRanges: []string{"192.0.2.0/24"},

@@ -5,7 +5,6 @@ package render
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -60,8 +59,8 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	}
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
-	if storage.Capacity != nil {
-		claim.WithResources(coreac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: *storage.Capacity}))
+	if storage.Capacity != "" {
+		claim.WithResources(coreac.VolumeResourceRequirements().WithRequests(listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	if storage.StorageClassName != "" {
 		claim.WithStorageClassName(storage.StorageClassName)
@@ -234,8 +233,10 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 		return volumes
 	}
 	storage, state := s.Settings.Storage, coreac.EmptyDirVolumeSource()
-	if storage != nil && storage.Capacity != nil {
-		state.WithSizeLimit(*storage.Capacity)
+	if storage != nil {
+		if capacity, err := storage.Capacity.Parse(); err == nil {
+			state.WithSizeLimit(capacity)
+		}
 	}
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
@@ -283,24 +284,38 @@ func makeToleration(of *bind9.Toleration) *coreac.TolerationApplyConfiguration {
 }
 
 func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resources) {
-	if of == nil || len(of.Requests)+len(of.Limits) == 0 {
+	if of == nil {
 		return
 	}
-	list := func(of map[string]resource.Quantity) corev1.ResourceList {
-		out := corev1.ResourceList{}
-		for _, key := range slices.Sorted(maps.Keys(of)) {
-			out[corev1.ResourceName(key)] = of[key]
+	list := func(of *bind9.Amounts) corev1.ResourceList {
+		if of == nil {
+			return nil
 		}
-		return out
+		return listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceCPU: of.CPU, corev1.ResourceMemory: of.Memory})
+	}
+	requests, limits := list(of.Requests), list(of.Limits)
+	if len(requests)+len(limits) == 0 {
+		return
 	}
 	resources := coreac.ResourceRequirements()
-	if len(of.Requests) > 0 {
-		resources.WithRequests(list(of.Requests))
+	if len(requests) > 0 {
+		resources.WithRequests(requests)
 	}
-	if len(of.Limits) > 0 {
-		resources.WithLimits(list(of.Limits))
+	if len(limits) > 0 {
+		resources.WithLimits(limits)
 	}
 	container.WithResources(resources)
+}
+
+// listAmounts leaves out what is absent. Admission has refused each quantity that cannot be read.
+func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, quantity := range of {
+		if amount, err := quantity.Parse(); err == nil {
+			list[name] = amount
+		}
+	}
+	return list
 }
 
 func ptr[T any](value T) *T { return &value }

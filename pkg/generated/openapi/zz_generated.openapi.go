@@ -128,6 +128,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		version.Info{}.OpenAPIModelName():                                   schema_k8sio_apimachinery_pkg_version_Info(ref),
 		v1alpha1.ACL{}.OpenAPIModelName():                                   schema_kubizone_api_bind9_v1alpha1_ACL(ref),
 		v1alpha1.Agent{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Agent(ref),
+		v1alpha1.Amounts{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Amounts(ref),
 		v1alpha1.Bind9Cluster{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref),
 		v1alpha1.Bind9ClusterList{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_Bind9ClusterList(ref),
 		v1alpha1.Bind9ClusterSpec{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref),
@@ -5160,6 +5161,33 @@ func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) comm
 	}
 }
 
+func schema_kubizone_api_bind9_v1alpha1_Amounts(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Amounts of the resources of a container.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"cpu": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cpu in processors: \"500m\", \"2\".",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"memory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "memory in octets: \"64Mi\".",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -6762,42 +6790,26 @@ func schema_kubizone_api_bind9_v1alpha1_Resources(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Resources of a container: quantities by resource name, cpu and memory.",
+				Description: "Resources of a container.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"requests": {
 						SchemaProps: spec.SchemaProps{
 							Description: "requests are what it is given at least.",
-							Type:        []string{"object"},
-							AdditionalProperties: &spec.SchemaOrBool{
-								Allows: true,
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
-									},
-								},
-							},
+							Ref:         ref(v1alpha1.Amounts{}.OpenAPIModelName()),
 						},
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
 							Description: "limits are what it is given at most.",
-							Type:        []string{"object"},
-							AdditionalProperties: &spec.SchemaOrBool{
-								Allows: true,
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
-									},
-								},
-							},
+							Ref:         ref(v1alpha1.Amounts{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			resource.Quantity{}.OpenAPIModelName()},
+			v1alpha1.Amounts{}.OpenAPIModelName()},
 	}
 }
 
@@ -7082,7 +7094,8 @@ func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) co
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
 							Description: "capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.",
-							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"storageClassName": {
@@ -7097,8 +7110,6 @@ func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) co
 				Required: []string{"type"},
 			},
 		},
-		Dependencies: []string{
-			resource.Quantity{}.OpenAPIModelName()},
 	}
 }
 

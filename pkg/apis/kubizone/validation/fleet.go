@@ -17,6 +17,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
@@ -427,11 +428,17 @@ func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, validateChoice(storage.Type, path.Child("type"), bind9.StorageEmptyDir, bind9.StoragePersistentVolumeClaim)...)
 	claim := storage.Type == bind9.StoragePersistentVolumeClaim
-	switch capacity := storage.Capacity; {
-	case capacity == nil && claim:
-		errs = append(errs, field.Required(path.Child("capacity"), "the size of the claim, as 1Gi"))
-	case capacity != nil && capacity.Sign() <= 0:
-		errs = append(errs, field.Invalid(path.Child("capacity"), capacity.String(), "must be more than 0"))
+	switch at := path.Child("capacity"); {
+	case storage.Capacity == "" && claim:
+		errs = append(errs, field.Required(at, "the size of the claim, as 1Gi"))
+	case storage.Capacity != "":
+		capacity, err := storage.Capacity.Parse()
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(at, cut(string(storage.Capacity)), err.Error()))
+		case capacity.Sign() <= 0:
+			errs = append(errs, field.Invalid(at, storage.Capacity, "must be more than 0"))
+		}
 	}
 	if storage.StorageClassName != "" {
 		if !claim {
@@ -505,21 +512,37 @@ func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	for name, list := range map[string]map[string]resource.Quantity{"requests": of.Requests, "limits": of.Limits} {
-		for key, quantity := range list {
-			at := path.Child(name).Key(key)
-			if key != "cpu" && key != "memory" {
-				errs = append(errs, field.NotSupported(at, cut(key), []string{"cpu", "memory"}))
-			}
-			if quantity.Sign() < 0 {
-				errs = append(errs, field.Invalid(at, quantity.String(), "must not be less than 0"))
-			}
-			if limit, ok := of.Limits[key]; ok && name == "requests" && quantity.Cmp(limit) > 0 {
-				errs = append(errs, field.Invalid(at, quantity.String(), "is more than the limit, "+limit.String()))
-			}
+	requests, limits := ptr.Deref(of.Requests, bind9.Amounts{}), ptr.Deref(of.Limits, bind9.Amounts{})
+	for _, one := range []struct {
+		name          string
+		request, most bind9.Quantity
+	}{
+		{"cpu", requests.CPU, limits.CPU},
+		{"memory", requests.Memory, limits.Memory},
+	} {
+		request, wrong := validateAmount(one.request, path.Child("requests", one.name))
+		limit, wrongLimit := validateAmount(one.most, path.Child("limits", one.name))
+		errs = append(append(errs, wrong...), wrongLimit...)
+		if one.most != "" && len(wrong)+len(wrongLimit) == 0 && request.Cmp(limit) > 0 {
+			errs = append(errs, field.Invalid(path.Child("requests", one.name), one.request, "is more than the limit, "+string(one.most)))
 		}
 	}
 	return errs
+}
+
+// validateAmount returns the amount of a resource; 0 where it is absent.
+func validateAmount(of bind9.Quantity, path *field.Path) (resource.Quantity, field.ErrorList) {
+	if of == "" {
+		return resource.Quantity{}, nil
+	}
+	amount, err := of.Parse()
+	switch {
+	case err != nil:
+		return amount, field.ErrorList{field.Invalid(path, cut(string(of)), err.Error())}
+	case amount.Sign() < 0:
+		return amount, field.ErrorList{field.Invalid(path, of, "must not be less than 0")}
+	}
+	return amount, nil
 }
 
 func validateService(of *bind9.Service, path *field.Path) field.ErrorList {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -146,11 +145,20 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 			s.Primary.Service = &bind9.Service{Type: bind9.ServiceLoadBalancer, LoadBalancerSourceRanges: []string{"192.0.2.1/24"}}
 		}, "spec.primary.service.loadBalancerSourceRanges[0]: Invalid"},
 		{func(s *bind9.Bind9ClusterSpec) {
-			s.Primary.Resources = &bind9.Resources{Requests: map[string]resource.Quantity{"cpu": resource.MustParse("2")}, Limits: map[string]resource.Quantity{"cpu": resource.MustParse("1")}}
-		}, "spec.primary.resources.requests[cpu]: Invalid"},
+			s.Primary.Resources = &bind9.Resources{Requests: &bind9.Amounts{CPU: "2"}, Limits: &bind9.Amounts{CPU: "1"}}
+		}, "spec.primary.resources.requests.cpu: Invalid"},
 		{func(s *bind9.Bind9ClusterSpec) {
-			s.Primary.Resources = &bind9.Resources{Limits: map[string]resource.Quantity{"nvidia.com/gpu": resource.MustParse("1")}}
-		}, "spec.primary.resources.limits[nvidia.com/gpu]: Unsupported"},
+			s.Primary.Resources = &bind9.Resources{Requests: &bind9.Amounts{Memory: "-1Gi"}}
+		}, "spec.primary.resources.requests.memory: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Primary.Resources = &bind9.Resources{Limits: &bind9.Amounts{Memory: "1e-1000000000"}}
+		}, "spec.primary.resources.limits.memory: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Storage = &bind9.Storage{Type: bind9.StorageEmptyDir, Capacity: "0"}
+		}, "spec.storage.capacity: Invalid"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.Storage = &bind9.Storage{Type: bind9.StorageEmptyDir, Capacity: "lots"}
+		}, "spec.storage.capacity: Invalid"},
 		{func(s *bind9.Bind9ClusterSpec) {
 			s.ZoneNamespaces = &bind9.NamespaceSelection{Names: []string{"Team A"}}
 		}, "spec.zoneNamespaces.names[0]: Invalid"},

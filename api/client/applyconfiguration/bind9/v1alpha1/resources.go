@@ -5,19 +5,15 @@
 
 package v1alpha1
 
-import (
-	resource "k8s.io/apimachinery/pkg/api/resource"
-)
-
 // ResourcesApplyConfiguration represents a declarative configuration of the Resources type for use
 // with apply.
 //
-// Resources of a container: quantities by resource name, cpu and memory.
+// Resources of a container.
 type ResourcesApplyConfiguration struct {
 	// requests are what it is given at least.
-	Requests map[string]resource.Quantity `json:"requests,omitempty"`
+	Requests *AmountsApplyConfiguration `json:"requests,omitempty"`
 	// limits are what it is given at most.
-	Limits map[string]resource.Quantity `json:"limits,omitempty"`
+	Limits *AmountsApplyConfiguration `json:"limits,omitempty"`
 }
 
 // ResourcesApplyConfiguration constructs a declarative configuration of the Resources type for use with
@@ -26,30 +22,18 @@ func Resources() *ResourcesApplyConfiguration {
 	return &ResourcesApplyConfiguration{}
 }
 
-// WithRequests puts the entries into the Requests field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Requests field,
-// overwriting an existing map entries in Requests field with the same key.
-func (b *ResourcesApplyConfiguration) WithRequests(entries map[string]resource.Quantity) *ResourcesApplyConfiguration {
-	if b.Requests == nil && len(entries) > 0 {
-		b.Requests = make(map[string]resource.Quantity, len(entries))
-	}
-	for k, v := range entries {
-		b.Requests[k] = v
-	}
+// WithRequests sets the Requests field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Requests field is set to the value of the last call.
+func (b *ResourcesApplyConfiguration) WithRequests(value *AmountsApplyConfiguration) *ResourcesApplyConfiguration {
+	b.Requests = value
 	return b
 }
 
-// WithLimits puts the entries into the Limits field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Limits field,
-// overwriting an existing map entries in Limits field with the same key.
-func (b *ResourcesApplyConfiguration) WithLimits(entries map[string]resource.Quantity) *ResourcesApplyConfiguration {
-	if b.Limits == nil && len(entries) > 0 {
-		b.Limits = make(map[string]resource.Quantity, len(entries))
-	}
-	for k, v := range entries {
-		b.Limits[k] = v
-	}
+// WithLimits sets the Limits field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Limits field is set to the value of the last call.
+func (b *ResourcesApplyConfiguration) WithLimits(value *AmountsApplyConfiguration) *ResourcesApplyConfiguration {
+	b.Limits = value
 	return b
 }

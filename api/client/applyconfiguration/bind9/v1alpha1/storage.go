@@ -6,7 +6,6 @@
 package v1alpha1
 
 import (
-	resource "k8s.io/apimachinery/pkg/api/resource"
 	bind9v1alpha1 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
@@ -18,7 +17,7 @@ type StorageApplyConfiguration struct {
 	// type is EmptyDir or PersistentVolumeClaim.
 	Type *bind9v1alpha1.StorageType `json:"type,omitempty"`
 	// capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.
-	Capacity *resource.Quantity `json:"capacity,omitempty"`
+	Capacity *bind9v1alpha1.Quantity `json:"capacity,omitempty"`
 	// storageClassName of the claim. Absent: the default of the cluster.
 	StorageClassName *string `json:"storageClassName,omitempty"`
 }
@@ -40,7 +39,7 @@ func (b *StorageApplyConfiguration) WithType(value bind9v1alpha1.StorageType) *S
 // WithCapacity sets the Capacity field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Capacity field is set to the value of the last call.
-func (b *StorageApplyConfiguration) WithCapacity(value resource.Quantity) *StorageApplyConfiguration {
+func (b *StorageApplyConfiguration) WithCapacity(value bind9v1alpha1.Quantity) *StorageApplyConfiguration {
 	b.Capacity = &value
 	return b
 }
