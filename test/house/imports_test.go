@@ -242,7 +242,7 @@ var table = []row{
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/bindagent/client", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
 

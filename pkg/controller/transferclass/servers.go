@@ -54,6 +54,16 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	}), nil
 }
 
+// Find returns a Bind9Instance as a server, whether or not a class selects it. runs is false of one that is not there,
+// is being deleted or is stopped.
+func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool) {
+	instance, err := s.instances.Lister().Bind9Instances(namespace).Get(name)
+	if err != nil {
+		return apiclass.Server{}, false
+	}
+	return apiclass.ServerOf(instance)
+}
+
 // ReadServers is ReadPeers for a class with a block bind9: its servers are known and told as secondaries are. The names
 // of the Secondaries are NAMESPACE/NAME. waiting are those without an address or a key of their own yet: a server
 // that is being made keeps the class from none of the others.

@@ -24,6 +24,24 @@ type Server struct {
 	Address string
 	// Key names the Secret with its TSIG key; nil: it has none, and is known by its address.
 	Key *v1alpha1.SecretReference
+	// Primary: its role is Primary.
+	Primary bool
+	Agent   Agent
+}
+
+// Agent is where the agent of a server is reached, and by which Secrets.
+type Agent struct {
+	// URL is https, or http with PlainHTTP.
+	URL       string
+	PlainHTTP bool
+	// Token names the bearer token; nil: none is sent.
+	Token *v1alpha1.SecretKeyReference
+	// Authorities are certificates in PEM that the agent's certificate is verified with. With AuthoritiesKey they are
+	// that value of the Secret of Token. Without both they are those of the system.
+	Authorities    []byte
+	AuthoritiesKey string
+	// Certificate names the Secret with the client's certificate and key; nil: none is shown.
+	Certificate *v1alpha1.SecretReference
 }
 
 // ServersOf returns the servers of a class with a block bind9, each once, sorted by namespace and name (S11.13).
@@ -39,11 +57,9 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterO
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
-		stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
-		if !selected || stopped || instance.DeletionTimestamp != nil || !takesZones(of, instance, clusterOf) {
-			continue
+		if server, runs := ServerOf(instance); selected && runs && takesZones(of, instance, clusterOf) {
+			servers = append(servers, server)
 		}
-		servers = append(servers, serverOf(instance))
 	}
 	slices.SortFunc(servers, func(a, b Server) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -51,8 +67,17 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterO
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
 }
 
+// ServerOf is a Bind9Instance as a server. Of one that is deleted or stopped nothing is left that could be asked.
+func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
+	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
+	if stopped || instance.DeletionTimestamp != nil {
+		return Server{}, false
+	}
+	return serverOf(instance), true
+}
+
 func serverOf(instance *bind9.Bind9Instance) Server {
-	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID}
+	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Primary: instance.Spec.Role == bind9.RolePrimary, Agent: agentOf(instance)}
 	secret := instance.Name + "-tsig"
 	switch external := instance.Spec.External; {
 	case external != nil:
@@ -67,6 +92,26 @@ func serverOf(instance *bind9.Bind9Instance) Server {
 		server.Key = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: secret}
 	}
 	return server
+}
+
+// agentOf is the agent of an instance: that of the fleet has its token and its authority in one Secret.
+func agentOf(instance *bind9.Bind9Instance) Agent {
+	external := instance.Spec.External
+	if external == nil {
+		name := instance.Name + "-agent"
+		return Agent{
+			URL: "https://" + name + "." + instance.Namespace + ".svc", AuthoritiesKey: "ca.crt",
+			Token: &v1alpha1.SecretKeyReference{Namespace: instance.Namespace, Name: name, Key: "token"},
+		}
+	}
+	agent := Agent{URL: external.AgentURL, PlainHTTP: external.AllowPlainHTTP, Authorities: external.CABundle}
+	if ref := external.TokenSecretRef; ref != nil {
+		agent.Token = &v1alpha1.SecretKeyReference{Namespace: instance.Namespace, Name: ref.Name, Key: ref.Key}
+	}
+	if external.ClientSecretName != "" {
+		agent.Certificate = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: external.ClientSecretName}
+	}
+	return agent
 }
 
 // takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. What the
