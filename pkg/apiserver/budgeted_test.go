@@ -38,8 +38,8 @@ func long(name string, octets int) *v1alpha1.Record {
 	return record
 }
 
-// S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. What deletes, shrinks or says how an
-// object is passes, and so does another namespace; a dry run is judged like the write.
+// S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. A write that deletes, shrinks or
+// says how an object is passes, and so does one of another namespace; a dry run is judged like the write.
 func TestBudgets_stored_S9_1(t *testing.T) {
 	api := bounded(t, budget.Options{Stored: "512Ki", Written: "unlimited", Burst: time.Minute})
 	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}

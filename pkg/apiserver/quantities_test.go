@@ -20,7 +20,7 @@ import (
 )
 
 // S11.2: a quantity with an exponent of many digits would keep the server busy for hours, if it were computed where it
-// is read. What only looks like one, such as the commit in a label or a uid, is taken.
+// is read. A text that only looks like one, such as the commit in a label or a uid, is taken.
 func testFleetQuantities(t *testing.T, client *versioned.Clientset) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

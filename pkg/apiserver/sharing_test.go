@@ -28,7 +28,7 @@ func longZone(serial uint32) *v1alpha1.Zone {
 	return z
 }
 
-// What 300 writes of a long Zone's records leave in the watch cache is their statuses, not their specs (attack 3).
+// 300 writes of a long Zone's records leave their statuses in the watch cache, not their specs (attack 3).
 func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	plain := install.New().StorageCodec()
 	var stored [][]byte

@@ -385,8 +385,8 @@ func (a *attempt) leaveName(ctx context.Context, zone name.Name) bool {
 	return a.save(ctx, m.leftName(f, next, own))
 }
 
-// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is
-// delivered under its present name.
+// leaveFormer withdraws the oldest name that the zone had. Its failure holds up no change of the zone
+// that is delivered under its present name.
 func (a *attempt) leaveFormer(ctx context.Context) {
 	m, f := a.memory, &a.facts
 	former, owed := m.state.Former[0], m.state.Intent

@@ -35,8 +35,8 @@ type Config struct {
 	Metrics  Metrics
 	Logger   *slog.Logger
 	// Alone says that the former worker has no call under way when Run begins, and none can begin: an elected leader,
-	// or the only process. What another worker left is then taken over at once, else when nothing was heard of it for
-	// two leases.
+	// or the only process. The state of another worker is then taken over at once, else when nothing was heard of it
+	// for two leases.
 	Alone bool
 	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is
 	// told to end, a call that is under way ends within half of it. 0: 15 s.
@@ -137,13 +137,13 @@ type Class struct {
 	AllowRetain bool
 }
 
-// Zone is what shall be done with a Zone object. What it contains comes from Config.Views.
+// Zone is what shall be done with a Zone object. Its content comes from Config.Views.
 type Zone struct {
 	UID string
 	// Classes deliver the zone.
 	Classes []string
-	// Former are classes that delivered it once and have a state of it left: it is withdrawn from them. What the Loop
-	// has seen in Classes itself need not be named.
+	// Former are classes that delivered it once and have a state of it left: it is withdrawn from them. Classes
+	// that the Loop has seen in Classes itself need not be named.
 	Former []string
 	// Expelled are classes that the zone is withdrawn from at once. From others it is when the Classes have it.
 	Expelled []string

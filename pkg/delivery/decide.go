@@ -17,8 +17,8 @@ const maxFormer = 16
 // Zone may ask.
 const requestInterval = 10 * time.Second
 
-// beginAttempt takes in what an attempt is told. What failed is tried at once where the class or the zone changed
-// since, or where what it waited for has come.
+// beginAttempt takes in what an attempt is told. A zone that failed is tried at once where the class or the
+// zone changed since, or where its condition for a retry has come about.
 func (m *memory) beginAttempt(f *facts) {
 	if f.revision != m.revision {
 		m.revision = f.revision
@@ -196,8 +196,8 @@ func (m *memory) nextWithdrawal(f *facts) action {
 	if !f.zone.Withdraw && !f.retains() && !f.claims.replaced && len(f.claims.awaited) == 0 {
 		return action{do: doWait, why: "the zone is withdrawn when the classes in force have it"}
 	}
-	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. What is
-	// another zone's now stays.
+	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. A name
+	// that is another zone's now stays.
 	var names []State
 	for _, of := range slices.Concat([]State{m.state}, formerStates(m.state.Former)) {
 		if !of.Zone.IsZero() && !f.given(of.Zone) {
@@ -327,8 +327,8 @@ func (m *memory) renameZone(f *facts) {
 	})
 }
 
-// scheduleComparison sets when provider and zone are compared next. What is overdue after a restart comes within ten
-// minutes, and not all at once.
+// scheduleComparison sets when provider and zone are compared next. Comparisons that are overdue after a
+// restart come within ten minutes, and not all at once.
 func (m *memory) scheduleComparison(f *facts) {
 	now, interval := f.began, f.class.DriftInterval
 	if m.cannotList || m.state.Serial == 0 {

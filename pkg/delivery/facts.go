@@ -96,7 +96,7 @@ type facts struct {
 	compared, repair          bool
 	owed                      map[RRsetKey]bool
 
-	// What came of it. settled says that nothing is left to deliver, worked that the provider did what it was asked,
+	// The result. settled says that nothing is left to deliver, worked that the provider did what it was asked,
 	// and again that there is more to do right after this attempt. pause is why every zone of the class is to wait.
 	settled, worked, again bool
 	pause                  *Error

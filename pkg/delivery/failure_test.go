@@ -560,8 +560,8 @@ func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
 	}
 }
 
-// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once. What it
-// had under another name says nothing.
+// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once. The
+// content that it had under another name says nothing.
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_4(t *testing.T) {
 	for _, named := range []bool{true, false} {
 		inScene(t, func(s *scene) {

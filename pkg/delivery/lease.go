@@ -115,8 +115,8 @@ func (l *lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// coversPlans reports whether what is stored lets this worker go on from there without an intent. What it then leaves
-// half written, another one finds by what the zone changed since.
+// coversPlans reports whether what is stored lets this worker go on from there without an intent. Another
+// worker finds what it leaves half written by the changes of the zone since.
 func (l *lease) coversPlans(plans []Plan) bool {
 	m, me := l.memory, l.config.Identity
 	return len(plans) == 1 && plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
@@ -236,9 +236,8 @@ func (l *lease) loadState(ctx context.Context) error {
 	return nil
 }
 
-// takeOverFrom goes on from what another worker may have under way. What of that may still arrive is written over by a
-// repeat, where it is not what is written now. quiet says that nothing of it is on its
-// way.
+// takeOverFrom goes on from what another worker may have under way. A write of that worker that may still arrive is
+// written over by a repeat, where it is not the present content. quiet says that nothing of it is on its way.
 func (l *lease) takeOverFrom(ctx context.Context, f *facts, snapshot *zoneview.Snapshot, quiet bool) {
 	m := l.memory
 	intent, same := m.foreignIntent(f), false
@@ -246,8 +245,8 @@ func (l *lease) takeOverFrom(ctx context.Context, f *facts, snapshot *zoneview.S
 		same = l.addChanged(ctx, intent, snapshot)
 	}
 	if !quiet && !intent.same(&m.takeover.taken) {
-		// Once, however often the first write after it fails: else the repeat would be put off for ever. What a
-		// worker that began with a serial has on its way is what the zone had then, and only what changed since is
+		// Once, however often the first write after it fails: else the repeat would be put off for ever. A
+		// worker that began with a serial has the content of that serial on its way, and only changes since are
 		// written over.
 		m.takeover.whole, m.takeover.atOne = false, intent.From != 0 && intent.From == intent.Serial
 		if !same {

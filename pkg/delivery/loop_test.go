@@ -526,7 +526,7 @@ func TestLoop_restart(t *testing.T) {
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets", wrote)
 				}
-				// What the one before may have had on the wire is what stands: each RRset was changed once.
+				// The content that the one before may have had on the wire stands: each RRset was changed once.
 				after(time.Minute)
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets, of which none could be written over", wrote)

@@ -122,8 +122,8 @@ func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 // fails reports whether what was tried last failed, or RRsets are refused.
 func (m *memory) fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
-// wake is when there is something to do if nothing changes before, zero for never. What was due when the last attempt
-// began was dealt with or waits for a change.
+// wake is when there is something to do if nothing changes before, zero for never. Work that was due when the
+// last attempt began was dealt with or waits for a change.
 func (m *memory) wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

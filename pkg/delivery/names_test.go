@@ -399,8 +399,8 @@ func TestLoop_providerComesBack(t *testing.T) {
 	})
 }
 
-// What a provider is asked to withdraw is what may stand there: under the zone's name all of it as it is, with the
-// history that leads there; under a former one what it had while it was named so.
+// A provider is asked to withdraw all content that may stand there: under the zone's name all of it as it is, with the
+// history that leads there; under a former one the content that it had while it was named so.
 func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &listening{Memory: s.memory}

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// What failed goes behind the rest with all that changes at its name, the one first that failed longest ago; what was
-// written, and what of another zone failed, does not.
+// An RRset that failed goes behind the rest with all that changes at its name, the one first that failed longest ago;
+// one that was written, or that failed in another zone, does not.
 func TestWriteOrder(t *testing.T) {
 	var order delivery.WriteOrder
 	zone, other := name.MustParse("example."), name.MustParse("other.")

@@ -264,7 +264,7 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 		kept := *intent
 		kept.Holder, kept.Time = f.config.Identity, f.now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
-		var owed []RRsetKey // What is refused is owed after the repeat too, and is not listed where the fence was not asked.
+		var owed []RRsetKey // A refused RRset is owed after the repeat too, and is not listed where the fence was not asked.
 		for _, failure := range failed {
 			owed = append(owed, failure.key())
 		}
@@ -321,7 +321,7 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	}
 	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
-	// What was refused is not there, and Ready says so: that is drift only where it was there before.
+	// A refused RRset is not there, and Ready says so: that is drift only where it was there before.
 	owed := m.listOwed()
 	refused := func(set RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
@@ -336,7 +336,7 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	if m.state.Intent != nil {
 		intent, f.owed = *m.state.Intent, owed
 	}
-	// What was refused, for good too, is tried once more.
+	// A refused RRset, for good too, is tried once more.
 	if m.knowsAside() {
 		m.turnTo(slices.DeleteFunc(keys, func(key RRsetKey) bool { return owed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -475,8 +475,8 @@ func (m *memory) leftName(f *facts, next State, own bool) State {
 	return next
 }
 
-// leftFormer is what comes of the withdrawal of the oldest former name. owed is the intent that the state had before.
-// What is owed, or the name under which nothing is delivered yet, is what the state and its Error speak of: then
+// leftFormer is the result of the withdrawal of the oldest former name. owed is the intent that the state had before.
+// The state and its Error speak of the owed RRsets, or of the name under which nothing is delivered yet: then
 // there is nothing to tell.
 func (m *memory) leftFormer(f *facts, owed *Intent) (done outcome, quiet bool) {
 	next := m.state
@@ -524,7 +524,7 @@ func (m *memory) stateWithdrawing(f *facts, of State, at serial.Serial) State {
 	next.Intent = &intent
 	if of.Zone == m.state.Zone {
 		next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
-		next.Hash = "" // What was confirmed does not stand any more.
+		next.Hash = "" // The confirmed content does not stand any more.
 		next.Drifted, next.Drift = Condition{}, nil
 	}
 	return next
@@ -532,7 +532,7 @@ func (m *memory) stateWithdrawing(f *facts, of State, at serial.Serial) State {
 
 // inheritState goes on from the state of another class that has brought the zone to the same place.
 func (m *memory) inheritState(f *facts, theirs State, repeatAfter time.Duration) {
-	// What it had begun and did not write down is what the zone changed since.
+	// The changes that it had begun and did not write down are those of the zone since.
 	intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
 	if theirs.Intent != nil {
 		if intent = *theirs.Intent; intent.Holder != "" {

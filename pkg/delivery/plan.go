@@ -28,7 +28,7 @@ func (c *Config) findDeliverable(zone Zone) *zoneview.Snapshot {
 	}
 	steps, err := c.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
 	if err != nil {
-		return nil // What it was then is not known any more; what it is now must not go out.
+		return nil // The content of then is not known any more; that of now must not go out.
 	}
 	for _, step := range slices.Backward(steps) {
 		if settled, err = settled.Undo(step); err != nil {
@@ -166,7 +166,7 @@ func (c *Config) readDifference(ctx context.Context, uid string, since serial.Se
 	}), nil
 }
 
-// undoChanges is what changes touched, as it was before them. What lies outside the zone it is now is left out.
+// undoChanges is what changes touched, as it was before them. Names outside the present zone are left out.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.Entry {
 	touched := map[RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (RRsetKey, bool) {

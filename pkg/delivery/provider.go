@@ -43,8 +43,8 @@ type Provider interface {
 
 // Abilities are what providers differ in. Callers go by them and ask for no kind of provider. They are one method that
 // every provider has, and no interfaces of their own: an interface that a provider lacks, or that a wrapper hides,
-// would be missed in silence. deliverytest examines a provider by what it says here. What differs from zone to zone or
-// from call to call stands in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
+// would be missed in silence. deliverytest examines a provider by what it says here. Properties that differ from zone
+// to zone or from call to call stand in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
 // Report.Servers, whose rows are the servers that there are at that moment.
 type Abilities struct {
 	// Lists says that Verify reads all that the provider holds of a zone, and reports what is foreign there. Without

@@ -90,7 +90,7 @@ func (t tried) splitFailed(failed []Failure) (stood, fresh []RRsetKey) {
 			}
 		}
 	}
-	// What was owed where nothing was kept of the history was never there.
+	// An owed RRset of which the history keeps nothing was never there.
 	lags := t.before.from() != t.before.Serial
 	for _, failure := range failed {
 		if key := failure.key(); had[key] && (lags || !t.owed[key]) {

@@ -36,8 +36,8 @@ func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
 	return is
 }
 
-// Attack 8 beyond what a State lists: the rest of the zone is confirmed, and goes on being delivered. What is refused
-// is tried again, all of it, and after a restart too.
+// Attack 8 beyond what a State lists: the rest of the zone is confirmed, and goes on being delivered. All
+// that is refused is tried again, and after a restart too.
 func TestLoop_manyRefused(t *testing.T) {
 	for _, permanent := range []bool{false, true} {
 		t.Run(fmt.Sprint("permanent=", permanent), func(t *testing.T) {

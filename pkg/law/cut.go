@@ -23,7 +23,7 @@ type CountedCut struct {
 
 // Counts returns what parent is to count for the zone at fqdn with the holding h. before is what it counted until
 // now, and now the present cut of the zone. While a mass deletion holds the zone (S7.5), nothing of before goes, and
-// nothing that the last parent counted: a resolver finds the delivered content of the zone by it. What was counted at
+// nothing that the last parent counted: a resolver finds the delivered content of the zone by it. The count of
 // another name, before a rename, always goes.
 func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *CountedCut {
 	owner, ok := fqdn.Rel(parent)

@@ -26,8 +26,8 @@ import (
 // doubled, and each decides: however much came since, what is gone of an earlier one stays counted. The counters
 // stand in one key of the zone (Deletions), and each RRset that went or came while there were bases in a key of its
 // owner (Deleted), so that a removal costs two short values however large the zone is, and a write that puts an RRset
-// back finds out by one key which bases had it. What has no such mark was in every base: how old a record is does not
-// tell how old its RRset is.
+// back finds out by one key which bases had it. An RRset without such a mark was in every base: how old a record is
+// does not tell how old its RRset is.
 
 const (
 	// baseAge is the number of seconds for which a content counts after it was changed, and baseEvery the number
@@ -541,8 +541,8 @@ func (d *zoneDecision) warnOfWithdrawnRules(plan *Plan, change *ZoneChange, befo
 	warnOfMassDeletion(plan, z, change.Holding, d.ask.Now.Unix(), before)
 }
 
-// isOwnDeletion reports whether the zone's own namespace removes the contribution of the record that goes. What lies
-// in another zone from now on does not count. known false: facts are needed.
+// isOwnDeletion reports whether the zone's own namespace removes the contribution of the record that goes. A record
+// that lies in another zone from now on does not count. known false: facts are needed.
 func (d *recordDecision) isOwnDeletion(z *Zone, gone *Contribution, stays bool) (own, known bool) {
 	ask, by := &d.ask, d.ask.Namespace
 	if ask.Cascade {

@@ -376,8 +376,8 @@ func TestForest(t *testing.T) {
 }
 
 // TestHeldChild does to the parents of a held zone what may change them: zones between come and go, rules too, the
-// zone and its parent are renamed and renamed back, and its name servers are edited. What was counted for it stays
-// counted (S7.5, checkHolds).
+// zone and its parent are renamed and renamed back, and its name servers are edited. Its count
+// stays (S7.5, checkHolds).
 func TestHeldChild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -134,7 +134,7 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_2(t *testing.T) {
 	}
 }
 
-// What stands below NS records matters to the Warning of those that come (S5.5). A zone may
+// Records below NS records matter to the Warning of those that come (S5.5). A zone may
 // have very many names there, and none is looked at for NS records that go.
 func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_5(t *testing.T) {
 	w := newWorld()

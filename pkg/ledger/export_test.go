@@ -72,7 +72,7 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 	return m.oweWork(ctx, z, reason, scans...)
 }
 
-// What the rooms tell tests, by the names of objects.
+// The rooms tell tests these things, by the names of objects.
 
 func (l *Ledger) Waiting(namespace, zone string) int {
 	return l.com.Waiting(l.mem.Layout.Zone(namespace, zone))

@@ -61,8 +61,8 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	st.Settle()
 }
 
-// What speaks for the names below a new one, or cuts them off, is decided without a read where nothing is below. What
-// is there all the same fails the compare, and is read (I5).
+// What speaks for the names below a new one, or cuts them off, is decided without a read where nothing is below. An
+// object that is there all the same fails the compare, and is read (I5).
 func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -112,7 +112,7 @@ func (endsError) Unwrap() error { return ErrFormat }
 //     transaction, and the next begins the migration anew. It writes what is not yet as
 //     it shall be, and nothing else.
 //   - It never changes what a zone contains: a serial changes in a decision of the law
-//     alone (I3). What must be decided anew it owes: owe puts an outbox item, and the
+//     alone (I3). It owes the work that must be decided anew: owe puts an outbox item, and the
 //     cascade that carries it out releases, adopts and raises serials as after any write.
 //     Write the zone's own keys first and owe then: a cascade passes over members that
 //     are younger than its item.

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// What a decision has read of names below, and of wildcards above, is compared when it is committed (I5): of two
+// The names below and the wildcards above that a decision has read are compared when it is committed (I5): of two
 // servers that write at once, the tenant's record that the other's refuses comes in before that one or not at all
 // (S4.6, S4.7), with the names in keys plain and sealed.
 func TestRace_holdersAboveAndBelow_I5(t *testing.T) {

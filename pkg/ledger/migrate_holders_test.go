@@ -29,7 +29,7 @@ func TestMigration4_rebuildsHolders_S4_6(t *testing.T) {
 		all := []string{"@", "*"}
 		store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("platform", all...), store.Allow("victim", "*"), store.Allow("attacker", "*"))))
 		store.Must(s.CreateZone(store.Zone("platform", "other", "example.net.", store.Allow("platform", all...), store.Allow("victim", "*"))))
-		// What the law would refuse now came before what it would be refused for.
+		// A record that the law would refuse now came before its cause.
 		store.Must(s.CreateRecord(ctx, store.Record("attacker", "login", "login.apps.example.org.", "A", "192.0.2.66")))
 		store.Must(s.CreateRecord(ctx, store.Record("attacker", "mail", "mail.example.org.", "A", "192.0.2.66")))
 		store.Must(s.CreateRecord(ctx, store.Record("attacker", "policy", "_dmarc.b.example.org.", "TXT", "v=DMARC1")))

@@ -64,7 +64,7 @@ func TestCascade_whatStoodKeepsItsName_S2_7(t *testing.T) {
 	}
 }
 
-// What a rule with shared let in at a name that it lists holds that no more in the zone that gains it.
+// A record that a rule with shared let in at a name holds the name no more in the zone that gains it.
 func TestCascade_whatNeverHeldTakesNoName_S2_7(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {

@@ -59,8 +59,8 @@ func rules(s *store.Server, d []v1alpha1.DelegationRule) {
 func standing(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
 // Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its
-// rule; also where the zone above became another's child since. What is noted of how they came is right whatever
-// comes and goes above (S3.4).
+// rule; also where the zone above became another's child since. The note of how
+// they came is right whatever comes and goes above (S3.4).
 func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
 	}
 }
 
-// What is counted is the time that servers ran, by two of them: neither a clock that is a year ahead nor a server that
+// Two servers count the time that they ran: neither a clock that is a year ahead nor a server that
 // starts ends anything, and its tenant holds nothing up by writing to it all the time (S3.4, attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_4(t *testing.T) {
 	t.Parallel()

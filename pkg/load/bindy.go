@@ -26,7 +26,7 @@ import (
 const (
 	bindyGroup = "bindy.firestoned.io"
 	bindyZone  = "DNSZone"
-	// What bindy serves for absent fields.
+	// The values that bindy serves for absent fields.
 	bindyRecordTTL, bindyZoneTTL                                  = 300, 3600
 	bindyRefresh, bindyRetry, bindyExpire, bindyNegativeTTL int64 = 3600, 600, 604800, 86400
 	bindyMaxTTL, bindyMaxSerial                                   = math.MaxInt32, math.MaxUint32

@@ -26,7 +26,8 @@ type crdGroup struct {
 	// kinds are those that a migration reads. The converter takes every version of them, since versions differ in
 	// fields that it reads by their names.
 	kinds []string
-	// convert makes manifests of this API of all custom resources of one source. What it does not convert it reports.
+	// convert makes manifests of this API of all custom resources of one source. It reports each field that it does
+	// not convert.
 	convert func(c *conversion, all []*manifest) []*manifest
 }
 
@@ -79,8 +80,8 @@ func (l *Loader) ImportCustomResources(ctx context.Context, group string) (Resul
 	return result, err
 }
 
-// convertCustomResources makes objects of this API of custom resources. What is not carried over is reported, and
-// counted as refused, or as not taken over where the zone is the same without it.
+// convertCustomResources makes objects of this API of custom resources. A field that is not carried over is reported,
+// and counted as refused, or as not taken over where the zone is the same without it.
 func (l *Loader) convertCustomResources(all []*manifest) (converted []*manifest, result Result) {
 	c := &conversion{
 		refuse: func(m *manifest, reason, fix string) {

@@ -341,8 +341,8 @@ func FuzzConvertCustomResources(f *testing.F) {
 	})
 }
 
-// checkConverted requires that an object is one of this API, without fields that the API does not have. What of it is
-// not admitted is for the server to say, which the validation here does without a panic.
+// checkConverted requires that an object is one of this API, without fields that the API does not have. The
+// server says which of it is not admitted, as the validation here does without a panic.
 func checkConverted(t *testing.T, text string) {
 	t.Helper()
 	var content map[string]any

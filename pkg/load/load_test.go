@@ -539,8 +539,8 @@ sibling NS ns.sub
 	}
 }
 
-// What is written before the name servers of a zone have addresses is told twice how far it is: that the zone is not
-// Servable, and that it is.
+// A record that is written before the name servers of a zone have addresses is told twice how far it is: that the
+// zone is not Servable, and that it is.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600

@@ -52,7 +52,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	}
 }
 
-// What cannot be known is asked for, and what is said twice must agree.
+// A value that cannot be known is asked for, and values that are given twice must agree.
 func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 	for source, wants := range map[string][]string{
 		"db.127":               {`name "@"`, "$ORIGIN NAME.", "db.NAME", "NAME=PATH"},

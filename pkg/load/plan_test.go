@@ -209,8 +209,8 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 }
 
-// What the server wrote into the status meanwhile is no change by an apply; what stands beside metadata and spec is
-// compared too.
+// A status that the server wrote meanwhile is no change by an apply; fields beside metadata and spec are compared
+// too.
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}

@@ -30,7 +30,7 @@ func bundle(t *testing.T, dir string, hosts []string, now time.Time) *Bundle {
 	return b
 }
 
-// What a client of the kubeconfig is to a server of the bundle: trusted, and a member of system:masters.
+// A client of the kubeconfig is to a server of the bundle: trusted, and a member of system:masters.
 func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
 	b := bundle(t, t.TempDir(), Hosts("127.0.0.1"), time.Now())
 	pair, err := tls.X509KeyPair(b.ServingCert, b.ServingKey)

@@ -364,7 +364,7 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// What no zone served here encloses is REFUSED, whatever is asked.
+// A name that no zone served here encloses is REFUSED, whatever is asked.
 func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {

@@ -239,7 +239,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if len(members) != 0 || at != 1012 {
 		t.Errorf("%d at %d", len(members), at)
 	}
-	// What comes and goes before it is published changes nothing.
+	// A change that comes and goes before it is published changes nothing.
 	red.Set(Membership{Members: []Member{{"brief", name.MustParse("brief.example.")}}, Serial: 1013})
 	red.Set(Membership{Serial: 1014})
 	red.publishCatalog(now.Add(5 * time.Second))

@@ -16,7 +16,7 @@ import (
 // §4.1.4). It keeps offsets only, and compares with the octets of the message itself.
 //
 // Names in it are canonical (lower case), so names that are equal are equal octet by octet.
-// What it does not remember is written out: it may forget, it must not err.
+// A name that it does not remember is written out: it may forget, it must not err.
 type compressor struct {
 	zone []byte // wire form of the zone's name, empty for none
 	// zoneAt is where the zone's name stands in this message, 0 while it does not. Names in

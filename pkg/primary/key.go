@@ -177,7 +177,7 @@ func (p *keyParser) expectWord(what string) (string, error) {
 
 func (p *keyParser) parseKey() (Key, error) {
 	if p.token != "key" || p.quoted {
-		// What stands here may be a secret gone astray: it is not repeated.
+		// This text may be a secret in the wrong field: it is not repeated.
 		return Key{}, errors.New(`only key statements are allowed: key "name" { … };`)
 	}
 	keyName, err := p.expectWord("the key's name")

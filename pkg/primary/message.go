@@ -21,7 +21,7 @@ const udpLimit = 1232
 
 // message packs one DNS message. It holds the two length octets of TCP in front, so that
 // a message leaves in one write, and is used again for the next one of a transfer. All its
-// answers are of one zone. What is added is packed already; here it gets its place.
+// answers are of one zone. A record is packed before it is added; here it gets its place.
 type message struct {
 	buf    []byte    // two length octets, then the message
 	limit  int       // the message's greatest size, what follows the answers already taken off

@@ -196,8 +196,8 @@ func TestTransfer_everyMessageSigned(t *testing.T) {
 	same(t, "signed", transferred(t, messages), wanted(t, s))
 }
 
-// What a listing shows and no message can carry ends the transfer before its closing SOA;
-// what is not listed is not missing.
+// A record that a listing shows and no message can carry ends the transfer before its closing SOA;
+// one that is not listed is not missing.
 func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	listed := func(s *zoneview.Snapshot) (n int) {
 		for range s.Entries() {

@@ -293,7 +293,8 @@ func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	return h.wanted
 }
 
-// endAttempts ends the attempts for one serial, and logs whether the target confirms. What was wanted meanwhile stays.
+// endAttempts ends the attempts for one serial, and logs whether the target confirms. A serial that was wanted
+// meanwhile stays.
 func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -292,7 +292,7 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	}
 }
 
-// What a view hides is not announced; when the hiding zone goes, the other one is.
+// A zone that a view hides is not announced; when the hiding zone goes, the other one is.
 func TestNotify_followsWhatIsServed(t *testing.T) {
 	target := newSecondary(t, confirm)
 	set := served(snapshot(t, "inner", "internal", "example.org.", 50), snapshot(t, "outer", "", "example.org.", 10))

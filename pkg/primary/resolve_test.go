@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// What a zone says, as the RFCs want it. test/interop/plain_answers asks BIND and Knot the same and far more.
+// The answers of a zone, as the RFCs want them. test/interop/plain_answers asks BIND and Knot the same and far more.
 func TestLookup(t *testing.T) {
 	zone := snapshot(t, "u", "", "example.org.", 7,
 		"www A 192.0.2.1", "www A 192.0.2.2", "a.b.c A 192.0.2.3",

@@ -95,7 +95,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// What the operating system says, named for what it means here.
+// Errors of the operating system, by their meaning here.
 var (
 	errAddrInUse = syscall.EADDRINUSE
 	errRefused   = syscall.ECONNREFUSED

@@ -176,7 +176,7 @@ func (r *Reaper) lookForGone(ctx context.Context) error {
 	slices.SortFunc(ripe, func(x, y string) int { return r.gone[x].Compare(r.gone[y]) })
 	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(max(len(held), 1))))
 	for _, namespace := range ripe {
-		// What is being deleted or protected stays whatever we do, and must not take the turns of others.
+		// An object that is being deleted or protected stays whatever we do, and must not take the turns of others.
 		any, err := r.hasRemovable(ctx, namespace)
 		if err != nil {
 			doubts = append(doubts, err)

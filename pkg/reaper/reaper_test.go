@@ -297,7 +297,7 @@ func TestReap_anyOtherAnswerStartsOver_S8_3(t *testing.T) {
 	}
 }
 
-// What stands in the place of a kube-apiserver and knows no path is no cluster without namespaces.
+// A server in the place of a kube-apiserver that knows no path is no cluster without namespaces.
 func TestReap_anotherServers404IsNoAnswer_S8_3(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/kube-system") {

@@ -57,7 +57,7 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify compares a MAC. What is digested begins with the length of the MAC before and that MAC; the messages that came
+// Verify compares a MAC. The digest begins with the length of the MAC before and that MAC; the messages that came
 // since without a signature follow it, and miekg/dns knows of none.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {

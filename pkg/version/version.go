@@ -24,8 +24,8 @@ func init() {
 // Number is a Semantic Version, without the "v" of tags. It is Kubizone's, not Kubernetes'.
 func Number() string { return number }
 
-// UserAgent is what a component calls itself to servers that it asks. What stands before the slash also names the
-// component among the managers of a field, where a request names none.
+// UserAgent is what a component calls itself to servers that it asks. The part before the slash also names
+// the component among the managers of a field, where a request names none.
 func UserAgent(component string) string {
 	return fmt.Sprintf("%s/v%s (%s/%s)", component, number, runtime.GOOS, runtime.GOARCH)
 }

@@ -235,7 +235,7 @@ func TestSet_changes(t *testing.T) {
 	if _, err := v.EntryChanges("other", 1, 0); !errors.Is(err, ErrUnknown) {
 		t.Errorf("another zone: %v", err)
 	}
-	// What a reader holds is not written over by what comes after.
+	// A content that a reader holds is not written over by later ones.
 	held, err := v.Changes(testZone.UID, 15, 20)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestSet_changesFromTheFirstStep(t *testing.T) {
 	}
 }
 
-// What is kept of all zones, and since when; a zone whose first step has no time says nothing.
+// The steps kept of all zones, and since when; a zone whose first step has no time says nothing.
 func TestSet_journal(t *testing.T) {
 	v := NewSet(Config{Retain: 3})
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {

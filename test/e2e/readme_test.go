@@ -83,7 +83,7 @@ func someRoot(dir string) (path string, entries int, err error) {
 	return path, entries, os.WriteFile(path, []byte(some.String()), 0o600)
 }
 
-// fitsScreen: a first user reads all of it at once. What etcd logs on a slow machine is not counted.
+// fitsScreen: a first user reads all of it at once. Lines that etcd logs on a slow machine are not counted.
 func fitsScreen(t *testing.T, said string) {
 	t.Helper()
 	var long []string

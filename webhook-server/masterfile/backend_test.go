@@ -272,7 +272,7 @@ func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
 	}
 }
 
-// What is written and not loaded is not done: the same request loads it.
+// A file that is written and not loaded is not done: the same request loads it.
 func TestBackend_repeatsALoadThatFailed(t *testing.T) {
 	path, dir := zoneAt(t, before), t.TempDir()
 	script, works, log := filepath.Join(dir, "reload"), filepath.Join(dir, "works"), filepath.Join(dir, "log")

@@ -286,8 +286,8 @@ func (b between) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) 
 	return set, err
 }
 
-// What others write by dynamic updates of their own is kept, over restarts of the server; so are the servers of a
-// delegation and their addresses, which the DNS server hands out in a referral alone.
+// Records that others write by dynamic updates of their own are kept, over restarts of the server; so are the servers
+// of a delegation and their addresses, which the DNS server hands out in a referral alone.
 func TestShared_besideOtherUpdates(t *testing.T) {
 	bind := startBIND(t, 1)
 	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
@@ -345,7 +345,7 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 			}
 		}
 	}
-	// What comes between its look and its write is kept too.
+	// A record that comes between its look and its write is kept too.
 	for _, race := range []struct {
 		set   protocol.RRset
 		other string

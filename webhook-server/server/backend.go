@@ -16,7 +16,7 @@ import (
 // is; any other one is logged, and answered as SERVER_ERROR without its text.
 type Backend interface {
 	// Apply replaces the RRsets of a zone, or removes those without Data, in this order. The result has an error, or
-	// nil, for each. One that fails stops no other. What is already so is success.
+	// nil, for each. One that fails stops no other. An RRset that is already so is success.
 	Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error
 	// Read returns an RRset, without Data where there is none.
 	Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error)

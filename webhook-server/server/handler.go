@@ -138,7 +138,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
 	switch {
-	// What is no path of the protocol gets no answer of the protocol: a 404 would say that a record is gone.
+	// A path that is not of the protocol gets no answer of the protocol: a 404 would say that a record is gone.
 	case !ok:
 		http.NotFound(w, request)
 	case path == protocol.HealthPath && allowMethod(w, request, http.MethodGet):

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend before zones that others write too. What it wrote is noted in a file, before and after each
+// Shared is a Backend before zones that others write too. Its writes are noted in a file, before and after each
 // write; an RRset that stands there otherwise belongs to others: it is neither replaced, which is a conflict (409),
 // nor removed. An RRset that is asked for as it stands there is taken for ours from then on.
 type Shared struct {
@@ -196,7 +196,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 		id, data, stands := idOf(set), sorted(set.Data), sorted(present.Data)
 		switch {
 		case len(sets[i].Data) == 0:
-			before[id], after[id] = ours, nil // What is left of it, if anything, is not ours.
+			before[id], after[id] = ours, nil // The rest of it, if there is any, is not ours.
 		case len(stands) == 0 || slices.Equal(stands, data):
 			before[id], after[id] = [][]string{data}, [][]string{data}
 		default:
@@ -228,8 +228,8 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 }
 
-// permitWrite says whether a set may be written where present stands and ours may be of what we wrote. What is to be
-// removed becomes what others have there.
+// permitWrite says whether a set may be written where present stands and ours may be of what we wrote. A set that is
+// to be removed becomes that of others.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Condition types and reasons are API: clients compare them. What is changed here changes for them.
+// Condition types and reasons are API: clients compare them. A change here changes for them.
 func TestConditions_areAPI(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "conditions.go", nil, 0)
 	if err != nil {

@@ -44,8 +44,8 @@ type NameServer struct {
 	Signed bool
 }
 
-// Sources are what providers read beside a class and its Secrets, at the moment in which they need it. What of them
-// changes makes no provider anew.
+// Sources are what providers read beside a class and its Secrets, at the moment in which they need it. A
+// change of theirs makes no provider anew.
 type Sources struct {
 	// Members are the zones of each class as primaries show them.
 	Members *transferclass.Members

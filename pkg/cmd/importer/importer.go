@@ -338,7 +338,7 @@ given. Of a directory, and all below it, manifests and files that end in .zone o
 
 With --from-crd, manifests are custom resources of kubizone v0, or of the DNS operators bindy (bindy.firestoned.io) and
 external-dns-management (dns.gardener.cloud), which become Zones and Records. The name of one of these two groups in the
-place of a file reads them from the server. What is not carried over is reported with its field and the next step.`,
+place of a file reads them from the server. A field that is not carried over is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
   kubizone import example.org.zone --zone platform/example-org --prune --plan

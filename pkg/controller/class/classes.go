@@ -256,8 +256,8 @@ func (c *classSync) checkDue(ctx context.Context) {
 	}
 }
 
-// checkHealth asks for the health of a class in the background and has it written down. What a delivery has shown since
-// the last time needs no asking.
+// checkHealth asks for the health of a class in the background and has it written down. A class whose
+// health a delivery has shown since the last time is not asked.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]

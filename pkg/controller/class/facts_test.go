@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// What is known of deliveries decides what a Zone at serial 7 and its Record of that serial say (S6.7): what a class
-// does not have, or loses, holds both up, and what single RRsets are refused holds up no other Record.
+// The facts of deliveries decide the conditions of a Zone at serial 7 and of its Record of that serial (S6.7): content
+// that a class does not have, or loses, holds both up, and a refused RRset holds up no other Record.
 func TestFacts_decideForZoneAndRecord_S6_7(t *testing.T) {
 	delivered := func(change func(*classFacts)) classFacts {
 		of := classFacts{class: "a", report: report{known: true, state: state(7, delivery.True, delivery.ReasonDelivered)}}
@@ -103,7 +103,7 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	}
 }
 
-// What a class says of itself is a fact of each of its zones while it is of the present generation.
+// The health of a class is a fact of each of its zones while it is of the present generation.
 func TestReadFacts_whatAClassSays(t *testing.T) {
 	client := fake.NewClientset()
 	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})

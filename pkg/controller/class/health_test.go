@@ -167,8 +167,8 @@ func (p *able) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return report, err
 }
 
-// What servers fetch is compared each minute, and a confirmation without a server proves nothing; of what is written
-// somewhere it does, and it is compared each hour.
+// Content that servers fetch is compared each minute, and a confirmation without a server proves nothing. A
+// confirmation of content that is written somewhere does, and it is compared each hour.
 func TestController_goesByWhetherServersFetch(t *testing.T) {
 	for _, fetched := range []bool{true, false} {
 		t.Run(fmt.Sprint(fetched), func(t *testing.T) {

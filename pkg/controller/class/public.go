@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are what a tenant is told of a class that does not deliver, by reason. What the provider or its client says
-// has addresses and names of the operators' network in it, and stands in the status of the DNSClass, where the whole
-// class fails, and in the controller's log.
+// faults are what a tenant is told of a class that does not deliver, by reason. The words of the provider or its
+// client have addresses and names of the operators' network in them, and stand in the status of the DNSClass, where
+// the whole class fails, and in the controller's log.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server could not do it",

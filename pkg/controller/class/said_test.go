@@ -78,8 +78,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	}
 }
 
-// What the status sends to the log for is there as an error, which every verbosity shows: the provider's words, and
-// not that they are there.
+// The words of the provider, for which the status sends to the log, are there as an error, which every verbosity shows.
 func TestStore_logsWhyAClassFails(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
@@ -100,7 +99,7 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 	}
 }
 
-// What a comparison says is no answer of the provider about what it refused: the Record keeps its reason.
+// A comparison is no answer of the provider about a refused RRset: the Record keeps its reason.
 func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)

@@ -522,7 +522,8 @@ func examineChangedBack(e *exam) {
 	if _, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
 		e.Fatal(err)
 	}
-	// The zone is again what was confirmed, under a third serial. What was touched in between is given nevertheless.
+	// The zone is again what was confirmed, under a third serial. An RRset that was changed in between is given
+	// nevertheless.
 	third := content{zone, 3, first.sets}
 	p := makePlan(&first, third)
 	p.History = makeHistory(first, second, third)

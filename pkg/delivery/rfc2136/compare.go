@@ -173,7 +173,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 		switch {
 		case same(is, change.After):
 		case len(change.After.Data) == 0:
-			// What we put there goes, what another client added stays.
+			// Our records go, those of another client stay.
 			if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
@@ -240,7 +240,7 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
 	case w.plan.History == nil:
-		// The history does not reach back. What was delivered and never refused is taken for ours.
+		// The history does not reach back. Content that was delivered and never refused is taken for ours.
 		return w.plan.Delivered && !w.owed(change.After.Key())
 	}
 	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })

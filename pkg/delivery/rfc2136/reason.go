@@ -53,7 +53,7 @@ func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *deliver
 	case refusal.TSIG != 0:
 		reason = delivery.ReasonAuthenticationFailed
 	case refusal.Rcode == mdns.RcodeNotAuth, refusal.Rcode == mdns.RcodeNotZone:
-		// What is about the key says so in a TSIG (RFC 8945 §5.2), as BIND, Knot and PowerDNS do; without one it is
+		// An error about the key has a TSIG (RFC 8945 §5.2), as BIND, Knot and PowerDNS do; without one it is
 		// about the zone (RFC 2136 §3.1.1). Knot looks for the zone before it looks at the key, and so cannot sign
 		// it.
 		reason = delivery.ReasonZoneNotFound

@@ -85,7 +85,7 @@ func hashTransferred(rr mdns.RR) digest {
 			return hashRecord(owner.String(), t, header.Ttl, data)
 		}
 	}
-	// What cannot be read here is no record of the zone, and makes the digest another one.
+	// Data that cannot be read here is no record of the zone, and makes the digest another one.
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 

@@ -487,7 +487,7 @@ func FuzzDigest_isThatOfTheUnsignedZone_S6_9(f *testing.F) {
 	})
 }
 
-// What one look at a real signer costs: all of its zone, and after a re-signing that replaced every signature
+// The cost of one look at a real signer: all of its zone, and after a re-signing that replaced every signature
 // (docs/dnssec.md).
 func BenchmarkVerify_signer(b *testing.B) {
 	for _, records := range []int{30_000, 300_000} {

@@ -112,7 +112,7 @@ func unwell(answer http.HandlerFunc) http.HandlerFunc {
 }
 
 // Attack 8: no tenant holds up another's records by records that the server, or something before it, cannot handle.
-// What stands in front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
+// RRsets in front in the canonical order are tried, and the neighbour's www goes out in the same attempt.
 func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 40 {

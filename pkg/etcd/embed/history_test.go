@@ -19,7 +19,7 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What a member keeps in memory of writes has a bound, and so has what it takes in again at its start: entries of 96
+// The memory of a member for writes has a bound, and so has the part that it takes in again at its start: entries of 96
 // KiB, the largest Zone, are not there by the thousand.
 func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
 	if testing.Short() {

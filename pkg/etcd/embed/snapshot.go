@@ -26,8 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each for the changes in the snapshot at path, in the order in which they were made. What was
-// compacted before is not among them, so the last change of each key is the state.
+// ReadSnapshot calls each for the changes in the snapshot at path, in the order in which they were made. Changes
+// that were compacted before are not among them, so the last change of each key is the state.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())

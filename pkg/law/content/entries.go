@@ -128,7 +128,7 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 // nameServers make is added here, merged with RRsets of the same owner and
 // type (smallest TTL). The sequence runs as often as sets does.
 //
-// What Resolve refuses is left out, the rest is served: the law lets none of
+// A value that Resolve refuses is left out, the rest is served: the law lets none of
 // it in, and one bad value must not take the zone down. Check says what.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {

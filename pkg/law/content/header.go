@@ -20,7 +20,7 @@ import (
 
 // Canonical is the header with its names and addresses in canonical spelling
 // (S1.3): lower case, A-labels, relative names still relative, a mail address
-// in its name form, each address once and sorted. What does not parse stays as
+// in its name form, each address once and sorted. A value that does not parse stays as
 // it is. Equal and Hash compare this form.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)

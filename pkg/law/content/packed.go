@@ -27,8 +27,8 @@ type Packed struct {
 }
 
 // Pack is Entries in wire form, RRset by RRset: the same records in the same
-// order, the SOA first (S6.1). What Entries leaves out is left out; what it
-// shows and the wire has no form for is an error, which ends the sequence: a
+// order, the SOA first (S6.1). A record that Entries leaves out is left
+// out; one that it shows and the wire has no form for is an error, which ends the sequence: a
 // transfer that looks complete has all that a listing has.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {

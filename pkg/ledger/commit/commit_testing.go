@@ -5,7 +5,7 @@ package commit
 
 import "kubi.zone/kubizone/pkg/law"
 
-// What tests of the ledger ask of it.
+// Functions for tests of the ledger.
 
 // Waiting is how many writes wait at a zone.
 func (com *Committer) Waiting(zone string) int {

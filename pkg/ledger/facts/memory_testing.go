@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// What tests of the ledger ask of it.
+// Functions for tests of the ledger.
 
 // Remembered is how many facts are remembered of a zone.
 func (mem *Memory) Remembered(zone string) int {

@@ -21,7 +21,7 @@ import (
 
 // checkDecisions asks the law again, with facts from the objects alone: a record
 // in a zone would be let in, one that waits would not, and each zone has the
-// parent it has (I5). What a cascade is about to decide is owed.
+// parent it has (I5). The decisions of a running cascade are owed.
 func (c *check) checkDecisions() error {
 	c.checkOutdated()
 	for i, r := range c.records {

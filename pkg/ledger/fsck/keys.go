@@ -163,8 +163,8 @@ func (c *check) checkKeys() error {
 	return c.checkOrphans()
 }
 
-// checkDeletions holds the counters of each zone's deletions against the marks of its owners (S7.5). What went before
-// is in no object, so the marks are believed. They may go before the counters do.
+// checkDeletions holds the counters of each zone's deletions against the marks of its owners (S7.5). Earlier
+// deletions are in no object, so the marks are believed. They may go before the counters do.
 func (c *check) checkDeletions() error {
 	deletions := map[string]law.Deletions{}
 	gone := map[string][]int{} // by uid, for each of its bases

@@ -47,7 +47,7 @@ type Condensed struct {
 }
 
 // readCondensed returns what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the
-// present one. It returns nil where nothing is condensed. What is condensed for another hold begins at another
+// present one. It returns nil where nothing is condensed. The condensed steps of another hold begin at another
 // serial.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)

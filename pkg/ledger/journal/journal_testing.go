@@ -3,7 +3,7 @@
 
 package journal
 
-// What tests of the ledger ask of it.
+// Functions for tests of the ledger.
 
 // Running reports whether it is being trimmed.
 func (t *Trimming) Running() bool {

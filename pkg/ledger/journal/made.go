@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// The feed of this process gets from etcd mostly what this process wrote, which need not be parsed again. What etcd
-// has counts, so the octets are compared, not the keys alone.
+// The feed of this process gets from etcd mostly what this process wrote, which need not be parsed again. The value in
+// etcd counts, so the octets are compared, not the keys alone.
 
 const (
 	// maxMade bounds the values in memory, each of at most maxMadeOctets: a watch is behind by the transactions that

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// What a journal value becomes step by step is what the whole transaction becomes at once, without the steps that
-// were too long.
+// A journal value becomes step by step the same as the whole transaction at once, without the steps that were too
+// long.
 func TestJournalValue_isTheTransaction(t *testing.T) {
 	owner, err := name.ParseRel("www.dev")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// An older server may write beside a newer one (migrate.go of package ledger). What it rewrites it reads
-// into its own structs, so it keeps the fields that it does not know in their Unknown,
+// An older server may write beside a newer one (migrate.go of package ledger). It reads a value that
+// it rewrites into its own structs, so it keeps the fields that it does not know in their Unknown,
 // at each level. There are none of these in a store that no newer program wrote: then
 // reading costs one look at each field's name, and writing one at each Unknown.
 

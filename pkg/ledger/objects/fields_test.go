@@ -139,7 +139,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.deletionPolicy":     not("delivery reads it (S8.2)", func(s *v1alpha1.ZoneSpec) { s.DeletionPolicy = "Retain" }),
 	})
 
-	// What a zone asks for it has: LawZone carries it over.
+	// LawZone carries over each setting of a zone.
 	o := base()
 	o.Status.FQDN = "dev.example.org."
 	spec, err := ZoneSpec(o)

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// What tests of the ledger ask of it.
+// Functions for tests of the ledger.
 
 // CarryOut carries out all that is in the outbox, one work after the other.
 func (box *Outbox) CarryOut(ctx context.Context) {

@@ -153,8 +153,8 @@ func (box *Outbox) findScanned(ctx context.Context, s *standing, scan law.Scan, 
 		for _, kv := range r.Kvs {
 			c := candidate{letter: layout.WaitingRecord}
 			if scan.Kind == law.ScanMembers {
-				// What came in since the work was owed was decided then, and holds at that revision (I5). So a client
-				// that goes on writing does not keep the work from its end.
+				// A record that came in since the work was owed was decided then, and holds at that revision (I5). So
+				// a client that goes on writing does not keep the work from its end.
 				if s.since > 0 && kv.ModRevision > s.since {
 					continue
 				}

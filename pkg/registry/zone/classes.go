@@ -136,7 +136,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 }
 
 // completed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it
-// was made (S6.3), whatever its classes say by now. What is created by an update is completed as every new Zone is.
+// was made (S6.3), whatever its classes say by now. A Zone that an update creates is completed as every new one is.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -468,7 +468,7 @@ func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) (
 	return nil, nil
 }
 
-// What is sent cannot be taken back, so an answer that breaks off must not look whole.
+// Octets that are sent cannot be taken back, so an answer that breaks off must not look whole.
 func TestEntries_breaksOffVisibly(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{example(7, 5000)}}, func(c *Config) { c.Sources = failing{} })
 	d.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -121,7 +121,7 @@ func (d *decision) Authorize(_ context.Context, a authorizer.Attributes) (author
 	if a.GetSubresource() == "establish" {
 		d.reviews = append(d.reviews, fmt.Sprintf("%s %s %s.%s/%s %s/%s", a.GetUser().GetName(), a.GetVerb(), a.GetResource(), a.GetAPIGroup(), a.GetSubresource(), a.GetNamespace(), a.GetName()))
 	}
-	// What a Role of the verbs * on zones gives, which many tenants have.
+	// The rights of a Role with the verbs * on zones, which many tenants have.
 	if a.GetUser().GetName() == "everything-on-zones" && a.GetResource() == "zones" && a.GetSubresource() == "" {
 		return authorizer.DecisionAllow, "", nil
 	}
@@ -855,7 +855,7 @@ func testKubectl(t *testing.T, s *server) {
 	if _, err := s.client.KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("example-org", "example.org."), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// What the ledger does at commit: the zone gets a serial.
+	// As the ledger does at commit: the zone gets a serial.
 	key, err := s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "example-org")
 	if err != nil {
 		t.Fatal(err)

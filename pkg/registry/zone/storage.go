@@ -127,7 +127,7 @@ func (*REST) ShortNames() []string { return []string{"zn"} }
 // Categories the resource belongs to.
 func (*REST) Categories() []string { return []string{"kubizone"} }
 
-// Delete refuses where the Zone is protected (S8.1). What is asked is the object deleted, not one read before.
+// Delete refuses where the Zone is protected (S8.1). The object deleted is asked, not one read before.
 func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	return r.Store.Delete(ctx, name, refuseProtected(validation), options)
 }

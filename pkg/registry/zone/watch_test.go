@@ -64,7 +64,7 @@ func (h *held) forget(n int) {
 	h.steps, h.changes = h.steps[n:], h.changes[n:]
 }
 
-// What there is comes first, then what happens, serial by serial.
+// The present content comes first, then the changes, serial by serial.
 func TestChanges_watchGoesOn(t *testing.T) {
 	views := history()
 	d := openDoor(t, views, nil)

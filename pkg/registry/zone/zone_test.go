@@ -80,7 +80,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// What a mass deletion removed makes a zone not servable too; the way out is in Settled.
+// Records that a mass deletion removed make a zone not servable too; the way out is in Settled.
 func TestRow_saysTheHoldFirst_S7_5(t *testing.T) {
 	for reason, want := range map[string]string{v1alpha1.ReasonMassDeletion: "MassDeletion: the way out", v1alpha1.ReasonCascading: "NoNameServers: none"} {
 		zone := exampleZone(7)

@@ -12,8 +12,8 @@
 //	    ratio is of two arms in the same round.
 //	(2) All arms send objects of one size by one client that decodes nothing, and every server has an etcd of its own
 //	    that is set up like the others.
-//	(3) A request is sent once and must succeed; a list and a watch must bring every object that there is. What does
-//	    not ends the run.
+//	(3) A request is sent once and must succeed; a list and a watch must bring every object that there is. A
+//	    request that does not ends the run.
 //	(4) The measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
 //
 // It does not know any package of the servers: it builds cmd/kubizone and meets it as a cluster does. What the ledger

@@ -100,8 +100,7 @@ func follow(t *testing.T, ctx context.Context, serving subject.Serving, signedMe
 	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
 	b, err := rig.StartBIND(ctx, rig.BINDConfig{
 		Keys: []rig.TSIGKey{key}, Catalogs: signedCatalog,
-		// What BIND does by itself, 20 questions a second and two transfers at a time from one server, is slow for
-		// many zones.
+		// BIND's default, 20 questions a second and two transfers at a time from one server, is slow for many zones.
 		Options: "serial-query-rate 1000; transfers-in 100; transfers-per-ns 100;",
 	})
 	rig.SkipMissing(t, err)

@@ -160,8 +160,8 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 	}
 }
 
-// startSigner starts a server with a file of the page. What it returns has it sign the zone anew, and add an address at
-// a name where one is given.
+// startSigner starts a server with a file of the page. The function that it returns has it sign the zone anew, and
+// add an address at a name where one is given.
 func startSigner(ctx context.Context, t *testing.T, program, file string, primary, signer, public netip.AddrPort) (sign func(forged string)) {
 	t.Helper()
 	do := func(run func(context.Context, ...string) (string, error), args ...string) {

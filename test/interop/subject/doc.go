@@ -7,7 +7,7 @@
 // It promises:
 //
 //  1. A zone made from a master file has the file's records and nothing else.
-//  2. What Start starts has ended when the test has.
+//  2. A server that Start starts has ended when the test has.
 //
 // It does not know what a right answer is: that is said by the neighbours of test/rig,
 // which share no code with it.

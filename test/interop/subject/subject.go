@@ -164,8 +164,8 @@ type Serving struct {
 	Stop func()
 }
 
-// Start serves these zones on a free loopback port until the test ends. What the
-// configuration leaves open is filled in: the default view, and transfers for Loopback
+// Start serves these zones on a free loopback port until the test ends. Fields
+// that the configuration leaves open are filled in: the default view, and transfers for Loopback
 // with any of the keys.
 func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()

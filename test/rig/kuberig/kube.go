@@ -38,8 +38,9 @@ var sparing = []string{"GOGC=400"}
 
 // KubeConfig says what runs beside kube-apiserver and how.
 type KubeConfig struct {
-	// ControllerManager starts kube-controller-manager at once; StartControllerManager does it later. What serves an
-	// aggregated API before it starts is seen at once by its garbage collector and quota, else within half a minute.
+	// ControllerManager starts kube-controller-manager at once; StartControllerManager does it later. A
+	// server of an aggregated API that is there before it starts is seen at once by its garbage collector and quota,
+	// else within half a minute.
 	ControllerManager bool
 	// Controllers are further ones of kube-controller-manager, by name.
 	Controllers []string

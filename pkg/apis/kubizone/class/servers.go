@@ -114,8 +114,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. What the
-// catalog of a class lists every server of the class has, so consent to some of them is no consent.
+// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. Every
+// server of the class has all that its catalog lists, so consent to some of them is no consent.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

@@ -157,7 +157,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 		}
 	}
 	s.waitEqual(f, nil)
-	// What no rule allows any more leaves the zone, and comes back: consequences that settle later.
+	// Records that no rule allows any more leave the zone, and come back: consequences that settle later.
 	for _, pattern := range []string{"n1*", "*"} {
 		patch("org", fmt.Sprintf(`{"spec":{"delegations":[{"zones":["*"],"records":[{"pattern":%q}]}]}}`, pattern))
 		s.waitEqual(f, nil)
