@@ -42,10 +42,10 @@ var pods = corev1.SchemeGroupVersion.WithResource("pods")
 type children struct {
 	cluster      kubernetes.Interface
 	installation string
-	// factories by namespace; "" for all.
-	factories map[string]informers.SharedInformerFactory
-	mu        sync.Mutex
-	applied   map[childKey]applied
+	// factories by namespace; "" for all. superseded are those of ReplicaSets that were taken over.
+	factories, superseded map[string]informers.SharedInformerFactory
+	mu                    sync.Mutex
+	applied               map[childKey]applied
 }
 
 type childKey struct {
@@ -60,14 +60,20 @@ type applied struct {
 }
 
 func newChildren(cluster kubernetes.Interface, namespaces []string, installation string) *children {
-	c := &children{cluster: cluster, installation: installation, factories: map[string]informers.SharedInformerFactory{}, applied: map[childKey]applied{}}
+	c := &children{
+		cluster: cluster, installation: installation, applied: map[childKey]applied{},
+		factories: map[string]informers.SharedInformerFactory{}, superseded: map[string]informers.SharedInformerFactory{},
+	}
 	if slices.Contains(namespaces, "") {
 		namespaces = []string{""}
 	}
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: installation}.String()
-	for _, namespace := range namespaces {
-		c.factories[namespace] = informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace), informers.WithTransform(trimObject),
+	newFactory := func(namespace, selector string) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace), informers.WithTransform(trimObject),
 			informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
+	}
+	for _, namespace := range namespaces {
+		c.factories[namespace], c.superseded[namespace] = newFactory(namespace, selector), newFactory(namespace, labelSuperseded)
 		for _, resource := range made {
 			c.forgetRemoved(c.factories[namespace], resource)
 		}
@@ -189,8 +195,9 @@ func (e *foreign) Error() string {
 	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name, e.manager, TakeOver)
 }
 
-// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1).
-func (c *children) applyObject(ctx context.Context, namespace string, o render.Object) error {
+// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says that a pod
+// of ours can take the place of those behind a Service of another manager.
+func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() bool) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
 		return err
@@ -205,7 +212,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		if last == (applied{sha256.Sum256(text), formatFingerprint(have)}) {
 			return nil
 		}
-	} else if force, err = c.mayTake(ctx, key); err != nil {
+	} else if force, err = c.mayTake(ctx, key, serving); err != nil {
 		return err
 	}
 	// Without force another manager's object that has come since the look keeps its fields: that is a conflict.
@@ -224,14 +231,17 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 }
 
 // mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
-func (c *children) mayTake(ctx context.Context, key childKey) (bool, error) {
+func (c *children) mayTake(ctx context.Context, key childKey, serving func() bool) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
 		return false, err
 	}
 	o := accessor(live)
-	if c.isOurs(o) || o.GetAnnotations()[TakeOver] != "" {
+	if c.isOurs(o) {
 		return true, nil
+	}
+	if o.GetAnnotations()[TakeOver] != "" {
+		return true, c.takeOver(ctx, live, key, serving)
 	}
 	manager := ""
 	if name := o.GetLabels()[render.LabelManager]; name != "" {

@@ -82,7 +82,7 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) err
 	if replicas(cluster.Spec.Secondary) > 0 {
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RoleSecondary, &f.Platform))
 	}
-	if err := f.applyAll(ctx, cluster.Namespace, objects); err != nil {
+	if err := f.applyAll(ctx, cluster.Namespace, objects, nil); err != nil {
 		return err
 	}
 	return f.removeOthers(ctx, cluster.Namespace, owner.Kind+"/"+owner.Name, objects, newStanding(0, nil))

@@ -9,7 +9,8 @@
 //	F1. Objects are applied whole, by server-side apply, and again after any change by another client. What is as it
 //	    shall be costs no request.
 //	F2. An object that is not of this installation is never changed or removed, unless it carries the annotation
-//	    kubi.zone/take-over; the status says Degraded, reason Foreign.
+//	    kubi.zone/take-over; the status says Degraded, reason Foreign. Where it is taken over, no moment is without a
+//	    ready pod behind its Service.
 //	F3. A key is made once: a Secret that cannot be read is no Secret that is missing. A new key is taken beside the
 //	    former one until every pod has it.
 //	F4. What cannot be rendered is not applied: servers keep the configuration that they have.

@@ -175,6 +175,7 @@ func (f *Fleet) followChanges() error {
 			f.look("provider", "", provider.Name)
 		}
 	})
+	f.followSuperseded(on)
 	for _, informer := range f.children.listInformers() {
 		on(informer, func(o metav1.Object) {
 			switch kind, name, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
@@ -210,16 +211,20 @@ func (f *Fleet) instancesOf(namespace, cluster string) []*bind9.Bind9Instance {
 // StartWithContext starts the informers of the cluster, which end with ctx.
 func (f *Fleet) StartWithContext(ctx context.Context) {
 	f.common.StartWithContext(ctx)
-	for _, factory := range f.children.factories {
-		factory.StartWithContext(ctx)
+	for _, factories := range []map[string]informers.SharedInformerFactory{f.children.factories, f.children.superseded} {
+		for _, factory := range factories {
+			factory.StartWithContext(ctx)
+		}
 	}
 }
 
 // Shutdown returns when these informers have ended.
 func (f *Fleet) Shutdown() {
 	f.common.Shutdown()
-	for _, factory := range f.children.factories {
-		factory.Shutdown()
+	for _, factories := range []map[string]informers.SharedInformerFactory{f.children.factories, f.children.superseded} {
+		for _, factory := range factories {
+			factory.Shutdown()
+		}
 	}
 }
 
@@ -255,6 +260,9 @@ func (f *Fleet) WaitForSync(ctx context.Context) error {
 	}
 	for _, informer := range f.children.listInformers() {
 		synced = append(synced, informer.HasSynced)
+	}
+	for _, factory := range f.children.superseded {
+		synced = append(synced, factory.Apps().V1().ReplicaSets().Informer().HasSynced)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return context.Cause(ctx)

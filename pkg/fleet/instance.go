@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,6 +102,9 @@ func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instanc
 	owner := render.KindInstance + "/" + instance.Name
 	if f.children.covers(instance.Namespace) {
 		left, err := f.children.removeAll(ctx, instance.Namespace, owner)
+		if left == 0 && err == nil {
+			err = f.children.dropSuperseded(ctx, instance.Namespace, instance.Name)
+		}
 		if left > 0 || err != nil {
 			if f.Clock.Since(instance.DeletionTimestamp.Time) < leaveAfter {
 				return askAgain, err
@@ -150,7 +154,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		transfer := render.TransferSecret(server.Namespace, render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}, server.Transfer, &server.Platform)
 		objects = append([]render.Object{transfer}, objects...)
 	}
-	if err := f.applyAll(ctx, server.Namespace, objects); err != nil {
+	var waits *takingOver
+	if err := f.applyAll(ctx, server.Namespace, objects, func() bool { return f.isServing(ctx, &server) }); err != nil && !errors.As(err, &waits) {
 		f.judgeServer(&server, owner, status, s)
 		return again, f.degrade(s, err)
 	}
@@ -169,6 +174,14 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	if server.Control.Former != nil {
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "the former key is taken until every pod has the new one")
 	}
+	if waits != nil {
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
+		return askAgain, nil
+	}
+	if drained, err := f.removeSuperseded(ctx, &server); err != nil || drained > 0 {
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; the pods of the other manager answer until every node knows")
+		return cmp.Or(drained, again), err
+	}
 	return again, f.removeOthers(ctx, server.Namespace, owner, objects, s)
 }
 
@@ -184,12 +197,17 @@ func (f *Fleet) degrade(s *standing, err error) error {
 	return err
 }
 
-// applyAll applies objects until one fails: pods come last, and never without what they mount.
-func (f *Fleet) applyAll(ctx context.Context, namespace string, objects []render.Object) error {
+// applyAll applies objects until one fails: pods come last, and never without what they mount. A Service that waits for
+// them to be taken over keeps none of them from being made.
+func (f *Fleet) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() bool) error {
+	var waits *takingOver
 	for _, o := range objects {
-		if err := f.children.applyObject(ctx, namespace, o); err != nil {
+		if err := f.children.applyObject(ctx, namespace, o, serving); err != nil && !errors.As(err, &waits) {
 			return err
 		}
+	}
+	if waits != nil {
+		return waits
 	}
 	return nil
 }

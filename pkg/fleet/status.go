@@ -30,6 +30,7 @@ const (
 	ReasonStable          = "Stable"
 	ReasonDeleting        = "Deleting"
 	ReasonForeign         = "Foreign"
+	ReasonTakingOver      = "TakingOver"
 	ReasonApplyFailed     = "ApplyFailed"
 	ReasonUnavailable     = "Unavailable"
 	ReasonAsExpected      = "AsExpected"
