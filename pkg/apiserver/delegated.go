@@ -133,11 +133,12 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	return nil
 }
 
-// writesDelivery: the request changes what is known to stand at a provider. The right to do everything in a namespace
-// is not the right to say that nothing of a zone is left to withdraw (S8.2).
+// writesDelivery: the request changes what is known to stand at a provider, or at a signer. The right to do everything
+// in a namespace is not the right to say that nothing of a zone is left to withdraw (S8.2), or which keys sign it
+// (S12.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
-		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers")
+		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" || asked.GetSubresource() == "dnssec")
 }
 
 // applyEntrance delegates authentication and authorization (A6).

@@ -252,6 +252,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		"zones":                 zones.Zone,
 		"zones/status":          zones.Status,
 		"zones/finalizers":      zones.Finalizers,
+		"zones/dnssec":          zones.DNSSEC,
 		"zones/establish":       zones.Establish,
 		"zones/entries":         zones.Entries,
 		"zones/changes":         zones.Changes,

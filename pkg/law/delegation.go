@@ -75,6 +75,7 @@ type storedRule struct {
 	Namespaces []string       `json:"n,omitempty"`
 	Records    []storedRecord `json:"r,omitempty"`
 	Zones      []string       `json:"z,omitempty"`
+	DS         bool           `json:"d,omitempty"`
 }
 
 type storedRecord struct {
@@ -85,7 +86,7 @@ type storedRecord struct {
 
 // MarshalJSON writes the stored form of a rule, with its patterns as text.
 func (r Rule) MarshalJSON() ([]byte, error) {
-	s := storedRule{Namespaces: r.Namespaces}
+	s := storedRule{Namespaces: r.Namespaces, DS: r.DS}
 	for i := range r.Records {
 		rr := &r.Records[i]
 		record := storedRecord{Pattern: rr.Text, Shared: rr.Shared}
@@ -106,7 +107,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*r = Rule{Namespaces: s.Namespaces}
+	*r = Rule{Namespaces: s.Namespaces, DS: s.DS}
 	for _, record := range s.Records {
 		p, err := pattern.Parse(record.Pattern)
 		if err != nil {
@@ -134,7 +135,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 
 // countOctets returns what a rule counts against MaxDelegatedOctets: about what it takes in the store.
 func (d *DelegatedRule) countOctets() int {
-	n := len(d.Name) + len(d.UID) + 32
+	n := len(d.Name) + len(d.UID) + 32 // with room for ds
 	for i := range d.Rule.Records {
 		rr := &d.Rule.Records[i]
 		n += len(rr.Text) + 16 + 10*len(rr.Types)

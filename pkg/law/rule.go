@@ -20,6 +20,8 @@ type Rule struct {
 	Zones   []pattern.Pattern
 	// Namespaces it is for; none: any.
 	Namespaces []string
+	// DS has the zone contain the DS of the child zones that the rule allows (S4.9).
+	DS bool
 }
 
 // RecordRule allows types at the names a pattern matches.

@@ -31,7 +31,7 @@ const (
 	plainFormat  = 1
 	sealedFormat = 2
 	// Format is the newest that this package knows: the number of its last migration.
-	Format = mapsVersions
+	Format = derivesDS
 )
 
 func (c stored) leastReader() int {
@@ -160,4 +160,6 @@ const (
 	// mapsVersions is the first format in which a resourceVersion is no revision of etcd, and a value may begin with
 	// an octet (package subrev).
 	mapsVersions = 13
+	// derivesDS is the first format in which zones contain the DS of their children.
+	derivesDS = 14
 )

@@ -29,6 +29,7 @@ var migrations = []migration{
 	{Number: countsApexHosts, Name: "of hosts that the apex names by MX, SVCB and HTTPS those alone are the zone's that its own namespace names", Run: countApexHosts},
 	{Number: spansDeleted, Name: "marks of removed RRsets say when the zone had them", Run: spanDeleted},
 	{Number: mapsVersions, Name: "objects of one transaction have a resourceVersion each, and Delegations give rules beside those of Zones"}, // what was written before is lone, and stays as it is
+	{Number: derivesDS, Name: "zones are signed, and contain the DS of their children where a rule says so"},                                 // earlier zones are not
 }
 
 // migrateStore carries out what the store lacks, or waits until another server has.

@@ -101,6 +101,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.DelegationApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DelegationRule"):
 		return &applyconfigurationkubizonev1alpha1.DelegationRuleApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DelegationSigner"):
+		return &applyconfigurationkubizonev1alpha1.DelegationSignerApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DelegationSpec"):
 		return &applyconfigurationkubizonev1alpha1.DelegationSpecApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DelegationStatus"):
@@ -159,12 +161,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.WebhookTLSApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("Zone"):
 		return &applyconfigurationkubizonev1alpha1.ZoneApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneDNSSEC"):
+		return &applyconfigurationkubizonev1alpha1.ZoneDNSSECApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneDNSSECStatus"):
+		return &applyconfigurationkubizonev1alpha1.ZoneDNSSECStatusApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneLimits"):
 		return &applyconfigurationkubizonev1alpha1.ZoneLimitsApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneParent"):
 		return &applyconfigurationkubizonev1alpha1.ZoneParentApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneReference"):
 		return &applyconfigurationkubizonev1alpha1.ZoneReferenceApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneSigner"):
+		return &applyconfigurationkubizonev1alpha1.ZoneSignerApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneSpec"):
 		return &applyconfigurationkubizonev1alpha1.ZoneSpecApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneStatus"):

@@ -53,6 +53,11 @@ type DelegationSpec struct {
 	// +k8s:validation:maxItems=1000
 	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,4,rep,name=zones"`
+
+	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
+	// Without it they are Records.
+	// +optional
+	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
 
 // DelegatedZone names a Zone of the same namespace.

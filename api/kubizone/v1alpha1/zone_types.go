@@ -145,6 +145,20 @@ type ZoneSpec struct {
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
+
+	// dnssec has the zone signed by the class that delivers it. Absent: it is not signed.
+	// +optional
+	DNSSEC *ZoneDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,19,opt,name=dnssec"`
+}
+
+// ZoneDNSSEC says how a zone is signed.
+type ZoneDNSSEC struct {
+	// policy by which the zone is signed: default, which is the default policy of BIND, or the name of one that the
+	// Bind9Cluster of the zone's class has.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=63
+	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	Policy string `json:"policy" protobuf:"bytes,1,opt,name=policy"`
 }
 
 // DeletionPolicy is what happens to a zone's data at its providers when the Zone is deleted.
@@ -187,6 +201,11 @@ type DelegationRule struct {
 	// +k8s:validation:items:maxLength=63
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,4,rep,name=namespaces"`
+
+	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
+	// Without it they are Records.
+	// +optional
+	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
 
 // RecordDelegation allows Records by name and type.
@@ -330,6 +349,84 @@ type ZoneStatus struct {
 	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
 	// +optional
 	RRsetCount int64 `json:"rrsetCount,omitempty" protobuf:"varint,13,opt,name=rrsetCount"`
+
+	// dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone
+	// gets another name, or ends.
+	// +optional
+	DNSSEC *ZoneDNSSECStatus `json:"dnssec,omitempty" protobuf:"bytes,14,opt,name=dnssec"`
+}
+
+// ZoneDNSSECStatus says how far a zone is signed.
+type ZoneDNSSECStatus struct {
+	// fqdn is the name of the zone that is signed. A write is refused where the zone has another name.
+	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
+
+	// phase is Signing until every server of the class has the signed zone, then Signed, and Unsigning from the removal
+	// of spec.dnssec until no resolver expects signatures.
+	// +optional
+	Phase DNSSECPhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=DNSSECPhase"`
+
+	// message says what the phase waits for.
+	// +optional
+	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
+
+	// policy by which the zone is signed.
+	// +optional
+	Policy string `json:"policy,omitempty" protobuf:"bytes,4,opt,name=policy"`
+
+	// signer is the Bind9Instance that signs the zone and has its keys.
+	// +optional
+	Signer *ZoneSigner `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
+
+	// lastTransitionTime is when phase or ds changed last.
+	// +optional
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,6,opt,name=lastTransitionTime"`
+
+	// ds are the DS records that the parent of the zone is to have. The zone that delegates this one by a rule with
+	// ds: true contains them; elsewhere they are to be entered by hand.
+	// +optional
+	// +listType=atomic
+	// +k8s:validation:maxItems=16
+	DS []DelegationSigner `json:"ds,omitempty" protobuf:"bytes,7,rep,name=ds"`
+}
+
+// DNSSECPhase is how far a zone is signed.
+// +enum
+type DNSSECPhase string
+
+const (
+	// DNSSECSigning is from the beginning until every server of the class has the signed zone.
+	DNSSECSigning DNSSECPhase = "Signing"
+	// DNSSECSigned is while every server of the class has the signed zone.
+	DNSSECSigned DNSSECPhase = "Signed"
+	// DNSSECUnsigning is from the removal of spec.dnssec until no resolver expects signatures.
+	DNSSECUnsigning DNSSECPhase = "Unsigning"
+)
+
+// ZoneSigner names the Bind9Instance that signs a zone.
+type ZoneSigner struct {
+	// namespace of the Bind9Instance.
+	Namespace string `json:"namespace" protobuf:"bytes,1,opt,name=namespace"`
+	// name of the Bind9Instance.
+	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
+}
+
+// DelegationSigner is the data of one DS record (RFC 4034 §5.1).
+type DelegationSigner struct {
+	// keyTag is the key tag of the DNSKEY, 0 to 65535.
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=65535
+	KeyTag int32 `json:"keyTag" protobuf:"varint,1,opt,name=keyTag"`
+	// algorithm is the number of the algorithm of the DNSKEY, 1 to 255, such as 13 for ECDSAP256SHA256.
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=255
+	Algorithm int32 `json:"algorithm" protobuf:"varint,2,opt,name=algorithm"`
+	// digestType is 1 for SHA-1, 2 for SHA-256 or 4 for SHA-384.
+	DigestType int32 `json:"digestType" protobuf:"varint,3,opt,name=digestType"`
+	// digest of the DNSKEY, in hexadecimal: 40, 64 or 96 digits.
+	// +k8s:validation:maxLength=96
+	// +k8s:validation:pattern="^[0-9A-Fa-f]+$"
+	Digest string `json:"digest" protobuf:"bytes,4,opt,name=digest"`
 }
 
 // ZoneParent names the Zone object that is the parent of another.

@@ -109,6 +109,11 @@ func (in DelegationRule) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DelegationSigner) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DelegationSigner"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in DelegationSpec) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.DelegationSpec"
 }
@@ -284,6 +289,16 @@ func (in ZoneChangesOptions) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneDNSSEC) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ZoneDNSSEC"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneDNSSECStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ZoneDNSSECStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ZoneEntries) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ZoneEntries"
 }
@@ -316,6 +331,11 @@ func (in ZoneParent) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ZoneReference) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ZoneReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneSigner) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ZoneSigner"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -180,6 +180,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.Delegation{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_Delegation(ref),
 		kubizonev1alpha1.DelegationList{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref),
 		kubizonev1alpha1.DelegationRule{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref),
+		kubizonev1alpha1.DelegationSigner{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref),
 		kubizonev1alpha1.DelegationSpec{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref),
 		kubizonev1alpha1.DelegationStatus{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref),
 		kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref),
@@ -215,6 +216,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ZoneChange{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref),
 		kubizonev1alpha1.ZoneChanges{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref),
 		kubizonev1alpha1.ZoneChangesOptions{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref),
+		kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSEC(ref),
+		kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref),
 		kubizonev1alpha1.ZoneEntries{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref),
 		kubizonev1alpha1.ZoneEntriesOptions{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref),
 		kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref),
@@ -222,6 +225,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ZoneList{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref),
 		kubizonev1alpha1.ZoneParent{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref),
 		kubizonev1alpha1.ZoneReference{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref),
+		kubizonev1alpha1.ZoneSigner{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneSigner(ref),
 		kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref),
 		kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref),
 		kubizonev1alpha1.ZoneStep{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref),
@@ -8190,11 +8194,70 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 							},
 						},
 					},
+					"ds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says. Without it they are Records.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
 			kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DelegationSigner is the data of one DS record (RFC 4034 §5.1).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"keyTag": {
+						SchemaProps: spec.SchemaProps{
+							Description: "keyTag is the key tag of the DNSKEY, 0 to 65535.",
+							Default:     0,
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](65535),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"algorithm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "algorithm is the number of the algorithm of the DNSKEY, 1 to 255, such as 13 for ECDSAP256SHA256.",
+							Default:     0,
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](255),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"digestType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "digestType is 1 for SHA-1, 2 for SHA-256 or 4 for SHA-384.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"digest": {
+						SchemaProps: spec.SchemaProps{
+							Description: "digest of the DNSKEY, in hexadecimal: 40, 64 or 96 digits.",
+							Default:     "",
+							MaxLength:   ptr.To[int64](96),
+							Pattern:     "^[0-9A-Fa-f]+$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"keyTag", "algorithm", "digestType", "digest"},
+			},
+		},
 	}
 }
 
@@ -8297,6 +8360,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 									},
 								},
 							},
+						},
+					},
+					"ds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says. Without it they are Records.",
+							Type:        []string{"boolean"},
+							Format:      "",
 						},
 					},
 				},
@@ -10306,6 +10376,108 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSEC(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneDNSSEC says how a zone is signed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "policy by which the zone is signed: default, which is the default policy of BIND, or the name of one that the Bind9Cluster of the zone's class has.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"policy"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneDNSSECStatus says how far a zone is signed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn is the name of the zone that is signed. A write is refused where the zone has another name.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Signing until every server of the class has the signed zone, then Signed, and Unsigning from the removal of spec.dnssec until no resolver expects signatures.\n\nPossible enum values:\n - `\"Signed\"` is while every server of the class has the signed zone.\n - `\"Signing\"` is from the beginning until every server of the class has the signed zone.\n - `\"Unsigning\"` is from the removal of spec.dnssec until no resolver expects signatures.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Signed", "Signing", "Unsigning"},
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says what the phase waits for.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "policy by which the zone is signed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"signer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "signer is the Bind9Instance that signs the zone and has its keys.",
+							Ref:         ref(kubizonev1alpha1.ZoneSigner{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when phase or ds changed last.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"ds": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "ds are the DS records that the parent of the zone is to have. The zone that delegates this one by a rule with ds: true contains them; elsewhere they are to be entered by hand.",
+							MaxItems:    ptr.To[int64](16),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.DelegationSigner{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"fqdn"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DelegationSigner{}.OpenAPIModelName(), kubizonev1alpha1.ZoneSigner{}.OpenAPIModelName()},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -10747,6 +10919,36 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCal
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_ZoneSigner(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneSigner names the Bind9Instance that signs a zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Bind9Instance.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Bind9Instance.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"namespace", "name"},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -10941,12 +11143,18 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
+					"dnssec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnssec has the zone signed by the class that delivers it. Absent: it is not signed.",
+							Ref:         ref(kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"domainName"},
 			},
 		},
 		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName(), kubizonev1alpha1.DelegationRule{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName(), kubizonev1alpha1.DelegationRule{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName(), kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -11062,11 +11270,17 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 							Format:      "int64",
 						},
 					},
+					"dnssec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone gets another name, or ends.",
+							Ref:         ref(kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName(), kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()},
 	}
 }
 

@@ -117,6 +117,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.delegations.records.types":   set(func(s *v1alpha1.ZoneSpec) { s.Delegations[0].Records[0].Types = []string{"A"} }),
 		"spec.delegations.records.shared":  set(func(s *v1alpha1.ZoneSpec) { s.Delegations[0].Records[0].Shared = true }),
 		"spec.delegations.zones":           set(func(s *v1alpha1.ZoneSpec) { s.Delegations[0].Zones = []string{"dev"} }),
+		"spec.delegations.ds":              set(func(s *v1alpha1.ZoneSpec) { s.Delegations[0].DS = true }),
 		"spec.delegations.namespace":       set(func(s *v1alpha1.ZoneSpec) { s.Delegations[0].Namespace = "other" }),
 		"spec.delegations.namespaces":      set(func(s *v1alpha1.ZoneSpec) { s.Delegations[0].Namespaces = []string{"other"} }),
 		"spec.nameServers.name":            set(func(s *v1alpha1.ZoneSpec) { s.NameServers[0].Name = "ns2" }),
@@ -136,6 +137,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.dnsClassRefs.kind":  not("the law reads whether there is a class, and delivery which", func(s *v1alpha1.ZoneSpec) { s.DNSClassRefs[0].Kind = "Bind9Cluster" }),
 		"spec.dnsClassRefs.name":  not("the law reads whether there is a class, and delivery which", func(s *v1alpha1.ZoneSpec) { s.DNSClassRefs[0].Name = "other" }),
 		"spec.deletionProtection": not("registry/zone refuses the deletion (S8.1)", func(s *v1alpha1.ZoneSpec) { s.DeletionProtection = true }),
+		"spec.dnssec.policy":      not("the servers that sign read it, and what they say is in status.dnssec (S12.1)", func(s *v1alpha1.ZoneSpec) { s.DNSSEC = &v1alpha1.ZoneDNSSEC{Policy: "default"} }),
 		"spec.deletionPolicy":     not("delivery reads it (S8.2)", func(s *v1alpha1.ZoneSpec) { s.DeletionPolicy = "Retain" }),
 	})
 
@@ -166,5 +168,6 @@ func TestDelegationSpec_reachesTheLaw(t *testing.T) {
 		"spec.records.types":   set(func(s *v1alpha1.DelegationSpec) { s.Records[0].Types = []string{"A"} }),
 		"spec.records.shared":  set(func(s *v1alpha1.DelegationSpec) { s.Records[0].Shared = true }),
 		"spec.zones":           set(func(s *v1alpha1.DelegationSpec) { s.Zones = []string{"dev"} }),
+		"spec.ds":              set(func(s *v1alpha1.DelegationSpec) { s.DS = true }),
 	})
 }

@@ -186,7 +186,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 		if err != nil {
 			return nil, err
 		}
-		rule.Namespaces = slices.Clone(d.Namespaces)
+		rule.Namespaces, rule.DS = slices.Clone(d.Namespaces), d.DS
 		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {
 			rule.Namespaces = append(rule.Namespaces, d.Namespace)
 		}
@@ -431,7 +431,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 // DelegationRule returns the rule of a Delegation as the law has it.
 func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
 	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
-	rule.Namespaces = slices.Clone(o.Spec.Namespaces)
+	rule.Namespaces, rule.DS = slices.Clone(o.Spec.Namespaces), o.Spec.DS
 	return rule, err
 }
 

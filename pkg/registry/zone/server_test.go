@@ -199,7 +199,7 @@ func serve(t *testing.T, views Views) *server {
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
-		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes, "zones/establish": zones.Establish, "zones/finalizers": zones.Finalizers,
+		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes, "zones/establish": zones.Establish, "zones/finalizers": zones.Finalizers, "zones/dnssec": zones.DNSSEC,
 		"records": records.Record, "records/status": records.Status,
 	}
 	if err := generic.InstallAPIGroup(&group); err != nil {
@@ -262,7 +262,7 @@ func TestServer(t *testing.T) {
 		run  func(*testing.T, *server)
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
-		{"S3.2 establish", testEstablish}, {"finalizers", testFinalizers}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"S3.2 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
 		{"server-side apply", testApply}, {"kubectl", testKubectl},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -536,6 +536,91 @@ func testFinalizers(t *testing.T, s *server) {
 	}
 	if _, err := write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`); !apierrors.IsInvalid(err) {
 		t.Errorf("a finalizer for what is being deleted: %v", err)
+	}
+}
+
+// S12.2: a write by zones/dnssec changes status.dnssec and nothing else, and no other write changes that.
+func testDNSSEC(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("dns")
+	if _, err := zones.Create(ctx, zoneNamed("signed", "signed.example."), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	write := func(kind types.PatchType, dnssec string) (*v1alpha1.Zone, error) {
+		forged := `"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"signed","labels":{"a":"b"},"annotations":{"a":"b"},"finalizers":["mallory.test/forever"]},` +
+			`"spec":{"domainName":"stolen.example.","ttl":5},"status":{"serial":9,"conditions":[{"type":"Ready","status":"True","reason":"Forged","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}],"dnssec":`
+		return zones.Patch(ctx, "signed", kind, []byte(`{`+forged+dnssec+`}}`), metav1.PatchOptions{FieldManager: "controller"}, "dnssec")
+	}
+	const one = `{"keyTag":1,"algorithm":13,"digestType":1,"digest":"0123456789abcdef0123456789abcdef01234567"}`
+	if _, err := write(types.MergePatchType, `{"fqdn":"signed.example.","ds":[`+one+`]}`); !apierrors.IsInvalid(err) {
+		t.Errorf("a zone without a name has DS: %v", err)
+	}
+	// What the ledger does at commit: the zone gets its name.
+	key, err := s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(obj apiruntime.Object, _ storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
+		obj.(*v1alpha1.Zone).Status.FQDN = "signed.example."
+		return obj, nil, nil
+	}
+	if err := s.store.Zone.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, named, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	before, err := zones.Get(ctx, "signed", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(after *v1alpha1.Zone, err error, ds int) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dnssec := after.Status.DNSSEC; (dnssec == nil) != (ds < 0) || dnssec != nil && len(dnssec.DS) != ds {
+			t.Errorf("status.dnssec %+v, want %d DS", dnssec, ds)
+		}
+		rest := after.DeepCopy()
+		rest.Status.DNSSEC = nil
+		if !equality.Semantic.DeepEqual(rest.Spec, before.Spec) || !equality.Semantic.DeepEqual(rest.Status, before.Status) || rest.Labels != nil || rest.Annotations != nil || rest.Finalizers != nil || rest.Generation != 1 {
+			t.Errorf("more than status.dnssec was written: %+v", rest)
+		}
+	}
+	after, err := write(types.MergePatchType, `{"fqdn":"signed.example.","phase":"Signed","ds":[`+one+`]}`)
+	same(after, err, 1)
+	for what, wrong := range map[string]string{"another name": `{"fqdn":"other.example."}`, "algorithm 0": `{"ds":[{"keyTag":1,"algorithm":0,"digestType":1,"digest":"0123456789abcdef0123456789abcdef01234567"}]}`} {
+		if _, err := write(types.MergePatchType, wrong); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	// S7.4: neither a write of the Zone nor one of its status changes it.
+	forged := after.DeepCopy()
+	forged.Status.DNSSEC = nil
+	after, err = zones.Update(ctx, forged, metav1.UpdateOptions{})
+	same(after, err, 1)
+	forged.ResourceVersion = ""
+	after, err = zones.UpdateStatus(ctx, forged, metav1.UpdateOptions{})
+	same(after, err, 1)
+	for _, subresource := range []string{"", "status", "finalizers"} {
+		after, err = zones.Patch(ctx, "signed", types.MergePatchType, []byte(`{"status":{"dnssec":null}}`), metav1.PatchOptions{}, strings.Fields(subresource)...)
+		same(after, err, 1)
+	}
+	after, err = write(types.MergePatchType, `null`)
+	same(after, err, -1)
+	after, err = write(types.ApplyPatchType, `{"fqdn":"signed.example.","ds":[`+one+`]}`)
+	same(after, err, 1)
+	for _, fields := range after.ManagedFields {
+		if text := fields.FieldsV1.GetRawString(); fields.Operation == metav1.ManagedFieldsOperationApply && (!strings.Contains(text, "f:dnssec") || strings.Contains(text, "f:spec") || strings.Contains(text, "f:conditions") || strings.Contains(text, "f:serial")) {
+			t.Errorf("%s owns %s", fields.Manager, text)
+		}
+	}
+	after, err = write(types.ApplyPatchType, `{"fqdn":"signed.example."}`)
+	same(after, err, 0)
+	after.Status.DNSSEC, after.ResourceVersion = nil, ""
+	result := &v1alpha1.Zone{}
+	err = s.client.KubizoneV1alpha1().RESTClient().Put().Namespace("dns").Resource("zones").Name("signed").SubResource("dnssec").Body(after).Do(ctx).Into(result)
+	same(result, err, -1)
+	if _, err := zones.Patch(ctx, "signed", types.MergePatchType, []byte(`{"metadata":{"uid":"another"},"status":{"dnssec":null}}`), metav1.PatchOptions{}, "dnssec"); !apierrors.IsConflict(err) {
+		t.Errorf("another object's uid: %v", err)
 	}
 }
 

@@ -64,11 +64,11 @@ type Config struct {
 type Storage struct {
 	Zone   *REST
 	Status *status.REST
-	// Finalizers is a subresource, written like a status.
-	Finalizers *status.REST
-	Establish  *EstablishREST
-	Entries    *EntriesREST
-	Changes    *ChangesREST
+	// Finalizers and DNSSEC are subresources, written like a status.
+	Finalizers, DNSSEC *status.REST
+	Establish          *EstablishREST
+	Entries            *EntriesREST
+	Changes            *ChangesREST
 }
 
 // REST is the storage of zones.
@@ -116,7 +116,7 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	streams := newStreams(config, read)
 	return &Storage{
-		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Finalizers: status.NewREST(store, finalizersStrategy{strategy}), Establish: &EstablishREST{},
+		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Finalizers: status.NewREST(store, finalizersStrategy{strategy}), DNSSEC: status.NewREST(store, dnssecStrategy{strategy}), Establish: &EstablishREST{},
 		Entries: &EntriesREST{streams}, Changes: &ChangesREST{streams},
 	}, nil
 }

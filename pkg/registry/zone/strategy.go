@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -103,11 +104,12 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwned(fieldpath.MakePathOrDie("status"))
 }
 
-// The fields of the status that the server sets; controllers set the others.
+// The fields of the status that a write of zones/status leaves alone: the server sets them, and dnssec has a
+// subresource of its own.
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
-		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount",
+		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount", "dnssec",
 	}
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
@@ -170,4 +172,29 @@ func (finalizersStrategy) WarningsOnUpdate(context.Context, runtime.Object, runt
 
 func (finalizersStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfFinalizers()
+}
+
+// dnssecStrategy updates status.dnssec: what a zone's parent contains follows from it, so the right to write the other
+// status is no right to write it (S12.2).
+type dnssecStrategy struct{ strategy }
+
+func (dnssecStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
+	written := after.Status.DNSSEC
+	after.Spec, after.Status = before.Spec, before.Status
+	after.Status.DNSSEC = written
+	status.KeepMetadata(&after.ObjectMeta, &before.ObjectMeta)
+}
+
+func (dnssecStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ZoneDNSSECUpdate(obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone))
+}
+
+func (dnssecStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (dnssecStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	others := slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool { return field == "dnssec" })
+	return status.NotOwnedOfStatus(append(others, "conditions"), nil)
 }

@@ -72,7 +72,7 @@ func validateDelegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
 	default:
 		errs = append(errs, validateNamespaces(spec.Namespaces, path)...)
 	}
-	errs = append(errs, validateAllowed(spec.Records, spec.Zones, specPath)...)
+	errs = append(errs, validateAllowed(spec.Records, spec.Zones, spec.DS, specPath)...)
 	listed := 0
 	for i := range spec.Records {
 		rule := &spec.Records[i]

@@ -95,6 +95,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > MaxVerifyRequest {
 		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "", MaxVerifyRequest))
 	}
+	errs = append(errs, validateZoneDNSSEC(spec.DNSSEC)...)
 	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain)...)
 	return errs
 }
@@ -123,7 +124,7 @@ func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	for i := range rules {
 		rule, path := &rules[i], path.Index(i)
 		errs = append(errs, validateRuleCount(len(rule.Namespaces), path.Child("namespaces"))...)
-		errs = append(errs, validateAllowed(rule.Records, rule.Zones, path)...)
+		errs = append(errs, validateAllowed(rule.Records, rule.Zones, rule.DS, path)...)
 		if rule.Namespace != "" {
 			errs = append(errs, validateNamespace(rule.Namespace, path.Child("namespace"))...)
 		}
@@ -133,8 +134,11 @@ func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 }
 
 // validateAllowed judges what a rule allows, which is at path.
-func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, path *field.Path) field.ErrorList {
+func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
 	errs := validateRuleCount(len(records), path.Child("records"))
+	if ds && len(zones) == 0 {
+		errs = append(errs, field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: give zones, or leave ds out (S4.9)"))
+	}
 	errs = append(errs, validateRuleCount(len(zones), path.Child("zones"))...)
 	for i := range records {
 		errs = append(errs, validateRecordRule(&records[i], path.Child("records").Index(i))...)

@@ -19,6 +19,9 @@ type DelegationRuleApplyConfiguration struct {
 	Namespace *string `json:"namespace,omitempty"`
 	// namespaces are further namespaces that the rule applies to.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
+	// Without it they are Records.
+	DS *bool `json:"ds,omitempty"`
 }
 
 // DelegationRuleApplyConfiguration constructs a declarative configuration of the DelegationRule type for use with
@@ -65,5 +68,13 @@ func (b *DelegationRuleApplyConfiguration) WithNamespaces(values ...string) *Del
 	for i := range values {
 		b.Namespaces = append(b.Namespaces, values[i])
 	}
+	return b
+}
+
+// WithDS sets the DS field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DS field is set to the value of the last call.
+func (b *DelegationRuleApplyConfiguration) WithDS(value bool) *DelegationRuleApplyConfiguration {
+	b.DS = &value
 	return b
 }

@@ -19,6 +19,9 @@ type DelegationSpecApplyConfiguration struct {
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
 	// zones are patterns of the child zones the rule allows, written as records[].pattern.
 	Zones []string `json:"zones,omitempty"`
+	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
+	// Without it they are Records.
+	DS *bool `json:"ds,omitempty"`
 }
 
 // DelegationSpecApplyConfiguration constructs a declarative configuration of the DelegationSpec type for use with
@@ -65,5 +68,13 @@ func (b *DelegationSpecApplyConfiguration) WithZones(values ...string) *Delegati
 	for i := range values {
 		b.Zones = append(b.Zones, values[i])
 	}
+	return b
+}
+
+// WithDS sets the DS field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DS field is set to the value of the last call.
+func (b *DelegationSpecApplyConfiguration) WithDS(value bool) *DelegationSpecApplyConfiguration {
+	b.DS = &value
 	return b
 }

@@ -67,6 +67,8 @@ type ZoneSpecApplyConfiguration struct {
 	// delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a
 	// rule delegates it again. Only time during which a server runs counts. Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
+	// dnssec has the zone signed by the class that delivers it. Absent: it is not signed.
+	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 }
 
 // ZoneSpecApplyConfiguration constructs a declarative configuration of the ZoneSpec type for use with
@@ -231,5 +233,13 @@ func (b *ZoneSpecApplyConfiguration) WithDeletionPolicy(value kubizonev1alpha1.D
 // If called multiple times, the WithdrawalGracePeriod field is set to the value of the last call.
 func (b *ZoneSpecApplyConfiguration) WithWithdrawalGracePeriod(value v1.Duration) *ZoneSpecApplyConfiguration {
 	b.WithdrawalGracePeriod = &value
+	return b
+}
+
+// WithDNSSEC sets the DNSSEC field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DNSSEC field is set to the value of the last call.
+func (b *ZoneSpecApplyConfiguration) WithDNSSEC(value *ZoneDNSSECApplyConfiguration) *ZoneSpecApplyConfiguration {
+	b.DNSSEC = value
 	return b
 }

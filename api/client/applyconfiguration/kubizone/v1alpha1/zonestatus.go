@@ -49,6 +49,9 @@ type ZoneStatusApplyConfiguration struct {
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
 	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
 	RRsetCount *int64 `json:"rrsetCount,omitempty"`
+	// dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone
+	// gets another name, or ends.
+	DNSSEC *ZoneDNSSECStatusApplyConfiguration `json:"dnssec,omitempty"`
 }
 
 // ZoneStatusApplyConfiguration constructs a declarative configuration of the ZoneStatus type for use with
@@ -163,5 +166,13 @@ func (b *ZoneStatusApplyConfiguration) WithEndsAt(value metav1.Time) *ZoneStatus
 // If called multiple times, the RRsetCount field is set to the value of the last call.
 func (b *ZoneStatusApplyConfiguration) WithRRsetCount(value int64) *ZoneStatusApplyConfiguration {
 	b.RRsetCount = &value
+	return b
+}
+
+// WithDNSSEC sets the DNSSEC field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DNSSEC field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithDNSSEC(value *ZoneDNSSECStatusApplyConfiguration) *ZoneStatusApplyConfiguration {
+	b.DNSSEC = value
 	return b
 }

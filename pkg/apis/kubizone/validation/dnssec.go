@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// MaxDS is how many DS records a zone has in its parent by its status.dnssec (S12.3).
+const MaxDS = 16
+
+// digestOctets are the lengths of digests by their type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
+var digestOctets = map[int32]int{1: 20, 2: 32, 4: 48}
+
+// zoneSigning are the algorithms that sign zones, in IANA's registry of DNSSEC algorithm numbers.
+var zoneSigning = []int32{3, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 23, 253, 254}
+
+func validateZoneDNSSEC(dnssec *v1alpha1.ZoneDNSSEC) field.ErrorList {
+	if dnssec == nil {
+		return nil
+	}
+	return validatePolicyName(dnssec.Policy, specPath.Child("dnssec", "policy"))
+}
+
+func validatePolicyName(text string, path *field.Path) field.ErrorList {
+	if text == "" {
+		return field.ErrorList{field.Required(path, `"default", or the name of a policy in spec.dnssec of the Bind9Cluster that the zone's class delivers to`)}
+	}
+	if len(validation.IsDNS1123Label(text)) > 0 {
+		return field.ErrorList{field.Invalid(path, cut(text), "must be an RFC 1123 label: at most 63 lower case letters, digits and inner hyphens")}
+	}
+	return nil
+}
+
+// ZoneDNSSECUpdate validates the status.dnssec that a controller wrote (S12.2, S12.3).
+func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
+	dnssec, path := after.Status.DNSSEC, field.NewPath("status", "dnssec")
+	if dnssec == nil {
+		return errs
+	}
+	if dnssec.FQDN == "" || dnssec.FQDN != before.Status.FQDN {
+		errs = append(errs, field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN), fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone (S12.2)", before.Status.FQDN)))
+	}
+	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECSigned, v1alpha1.DNSSECUnsigning)...)
+	if len(dnssec.Message) > maxMessage {
+		errs = append(errs, field.TooLong(path.Child("message"), "", maxMessage))
+	}
+	if dnssec.Policy != "" {
+		errs = append(errs, validatePolicyName(dnssec.Policy, path.Child("policy"))...)
+	}
+	if s := dnssec.Signer; s != nil {
+		errs = append(errs, validateNamespace(s.Namespace, path.Child("signer", "namespace"))...)
+		if len(validation.IsDNS1123Subdomain(s.Name)) > 0 {
+			errs = append(errs, field.Invalid(path.Child("signer", "name"), cut(s.Name), "must be the name of a Bind9Instance"))
+		}
+	}
+	return append(errs, validateDS(dnssec.DS, path.Child("ds"))...)
+}
+
+// validateDS judges the DS records of a zone.
+func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorList {
+	if len(list) > MaxDS {
+		return field.ErrorList{field.TooMany(path, len(list), MaxDS)}
+	}
+	var errs field.ErrorList
+	seen := map[v1alpha1.DelegationSigner]bool{}
+	for i, ds := range list {
+		path := path.Index(i)
+		if ds.KeyTag < 0 || ds.KeyTag > 65535 {
+			errs = append(errs, field.Invalid(path.Child("keyTag"), ds.KeyTag, "must be from 0 to 65535 (RFC 4034 §5.1.1)"))
+		}
+		if !slices.Contains(zoneSigning, ds.Algorithm) {
+			errs = append(errs, field.Invalid(path.Child("algorithm"), ds.Algorithm, "is no algorithm that signs zones in IANA's registry of DNSSEC algorithm numbers: ECDSAP256SHA256 is 13"))
+		}
+		octets, known := digestOctets[ds.DigestType]
+		if !known {
+			errs = append(errs, field.Invalid(path.Child("digestType"), ds.DigestType, "must be 1 (SHA-1), 2 (SHA-256) or 4 (SHA-384)"))
+		}
+		switch digest, err := hex.DecodeString(ds.Digest); {
+		case err != nil:
+			errs = append(errs, field.Invalid(path.Child("digest"), cut(ds.Digest), "must be hexadecimal, two digits an octet"))
+		case known && len(digest) != octets:
+			errs = append(errs, field.Invalid(path.Child("digest"), cut(ds.Digest), fmt.Sprintf("has %d octets, and a digest of type %d has %d", len(digest), ds.DigestType, octets)))
+		}
+		ds.Digest = strings.ToUpper(ds.Digest)
+		if seen[ds] {
+			errs = append(errs, field.Duplicate(path, ds.Digest))
+		}
+		seen[ds] = true
+	}
+	return errs
+}
