@@ -165,8 +165,8 @@ peers: ## install what the tests talk to: BIND, Knot, NSD, PowerDNS, a C compile
 kubectl: ## build the kubectl that the tests drive (once) and print its path
 	@echo $$(hack/build-kube.sh kubectl)/kubectl
 
-# What release-dry-run builds is said by variables of hack/build-release.sh: make release-dry-run PLATFORMS=linux/amd64
-export VERSION PLATFORMS IMAGE
+# Variables of hack/build-release.sh say what release-dry-run builds: make release-dry-run PLATFORMS=linux/amd64 GARDENER=no
+export VERSION PLATFORMS IMAGE GARDENER
 .PHONY: release-dry-run
 release-dry-run: ## build all of a release into dist/ and judge it, without publishing (20 minutes on two busy cores, 2 where all is compiled)
 	rm -rf dist

@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds a release into DIST, and publishes nothing: the programs of each platform with their SBOM; for those of Linux the image; the manifests and the chart,
-# which name the image by its digest; the notes; the checksums. Programs that are in DIST/programs/OS-ARCH already are packaged as they are.
+# which name the image by its digest; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums. Programs that are in
+# DIST/programs/OS-ARCH and DIST/gardener/programs/OS-ARCH already are packaged as they are.
 #
-# $VERSION is the tag, $PLATFORMS are OS/ARCH, $IMAGE is the repository that the image will be in. The same tree, flags of go and versions of tools give the same
-# octets: every time is $SOURCE_DATE_EPOCH, the commit's where that is not set. `make release-dry-run` runs it, with the flags, and judges what it made.
+# $VERSION is the tag, $PLATFORMS are OS/ARCH, $IMAGE is the repository that the image will be in. GARDENER=no leaves kubizone-gardener out, whose modules are not
+# in vendor/. The same tree, flags of go and versions of tools give the same octets: every time is $SOURCE_DATE_EPOCH, the commit's where that is not set.
+# `make release-dry-run` runs it, with the flags, and judges what it made.
 #   hack/build-release.sh DIST
 set -euo pipefail
 mkdir -p "$1"
@@ -15,8 +17,8 @@ image=${IMAGE:-ghcr.io/kubi-zone/kubizone}
 source=https://github.com/kubi-zone/kubizone
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if [[ -n $(ls -A "$dist" | grep -vx programs) ]]; then
-  echo "$dist is not empty: name another directory, or empty it but for programs" >&2
+if [[ -n $(find "$dist" -type f ! -path "$dist/programs/*" ! -path "$dist/gardener/programs/*" -print -quit) ]]; then
+  echo "$dist is not empty: name another directory, or empty it but for programs and gardener/programs" >&2
   exit 1
 fi
 tree=v$(sed -n 's/^var number = "\(.*\)-dev"$/\1/p' pkg/version/version.go)
@@ -38,10 +40,13 @@ if [[ ! -d $dist/programs ]]; then
     echo "building $version for $platform" >&2
     GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
       -o "$dist/programs/${platform/\//-}/" ./cmd/kubizone ./cmd/bind-agent ./webhook-server
+    [[ $platform == linux/* && ${GARDENER:-} != no ]] || continue
+    GOOS=${platform%/*} GOARCH=${platform#*/} hack/gardener.sh build -ldflags '-s -w' -o "$dist/gardener/programs/${platform/\//-}/" .
   done
 fi
 
 crane_program=$(hack/build-tool.sh crane)
+helm=$(hack/build-tool.sh helm)
 kubectl=$(hack/build-kube.sh kubectl)/kubectl
 work=$(mktemp -d)
 registry=
@@ -57,42 +62,66 @@ archive() {
   tar --create --file "$@" --format gnu --hard-dereference --sort name --owner 0 --group 0 --numeric-owner --mode u=rwX,go=rX --mtime "@$SOURCE_DATE_EPOCH"
 }
 
-# Licences ask to go along with programs that their code is in.
-find vendor -type f ! -name '*.go' \( -iname 'license*' -o -iname 'notice*' -o -iname 'copying*' -o -iname 'patents*' \) -exec cp --parents -t "$work" {} +
-mv "$work/vendor" "$work/licenses"
-cp LICENSE "$work"
+# copy_licenses copies the licences below directory $1 to directory $2: they ask to go along with programs that their code is in.
+copy_licenses() {
+  mkdir -p "$2"
+  (cd "$1" && find . -type f ! -name '*.go' \( -iname 'license*' -o -iname 'notice*' -o -iname 'copying*' -o -iname 'patents*' \) -exec cp --parents -t "$2" {} +)
+  chmod -R u+w "$2" # the module cache is read-only
+}
+
+# write_sbom writes the SBOM of the programs in directory $2, with the name $1.
+write_sbom() {
+  go run ./hack/sbom "$source/releases/download/$version/$1.spdx.json" "$version" "$2"/* >"$dist/$1.spdx.json"
+}
 
 # crane makes images in a registry. This one is in memory and ends with the script.
 exec {served}< <(exec "$crane_program" registry serve --address 127.0.0.1:0 2>&1)
 registry=$!
 read -r -u "$served" line
 cat <&"$served" >/dev/null &
-made=127.0.0.1:${line##* }/kubizone
-manifests=()
+registry_address=127.0.0.1:${line##* }
 
+# build_image makes the image of program $1 for the platforms of directory $2/programs: the layout $2/image, its archive in DIST, and $2/image.txt with the name and
+# digest that it will have in repository $3. The licences are in $work/$1.
+build_image() {
+  local at=$registry_address/$1 manifests=() programs platform digest names
+  for programs in "$2"/programs/linux-*; do
+    platform=${programs##*/}
+    archive "$work/layer.tar" -C "$programs" "$1" -C "$work/$1" LICENSE licenses
+    crane append --oci-empty-base --new_layer "$work/layer.tar" --new_tag "$at:$platform"
+    crane mutate "$at:$platform" --tag "$at:$platform" --set-platform "${platform/-//}" --user 65532:65532 --entrypoint "/$1" \
+      --label "org.opencontainers.image.version=$version,org.opencontainers.image.source=$source,org.opencontainers.image.licenses=Apache-2.0"
+    manifests+=(--manifest "$at:$platform")
+  done
+  crane index append "${manifests[@]}" --tag "$at:$version"
+  crane pull --format oci "$at:$version" "$2/image"
+  crane digest "$at:$version"
+  digest=$(<"$work/crane.out")
+  # The names under which tools of OCI and containerd take the image out of the layout; crane's own would be that of the registry above.
+  names="\"annotations\": {\"org.opencontainers.image.ref.name\": \"$version\", \"io.containerd.image.name\": \"$3:$version\"}"
+  sed -i "s|\"digest\": \"$digest\"|&, $names|" "$2/image/index.json"
+  archive "$dist/$1-$version-image.tar" -C "$2/image" oci-layout index.json blobs
+  echo "$3:$version@$digest" >"$2/image.txt"
+}
+
+# package_chart packs the chart of program $1, which names the image of repository $2 with digest $3.
+package_chart() {
+  cp -r "charts/$1" "$work/chart-$1"
+  sed -i -e "s|^  repository: .*|  repository: $2|" -e "s|^  digest: \"\"$|  digest: $3|" "$work/chart-$1/values.yaml"
+  find "$work/chart-$1" -exec touch --date "@$SOURCE_DATE_EPOCH" {} + # they are packed with their times
+  "$helm" package "$work/chart-$1" --version "${version#v}" --app-version "${version#v}" --destination "$dist" >/dev/null
+}
+
+copy_licenses vendor "$work/kubizone/licenses"
+cp LICENSE "$work/kubizone"
 for programs in "$dist"/programs/*; do
-  platform=${programs##*/}
-  name=kubizone-$version-$platform
-  go run ./hack/sbom "$source/releases/download/$version/$name.spdx.json" "$version" "$programs"/* >"$dist/$name.spdx.json"
-  archive "$work/archive.tar" -C "$programs" kubizone bind-agent webhook-server -C "$work" LICENSE licenses
+  name=kubizone-$version-${programs##*/}
+  write_sbom "$name" "$programs"
+  archive "$work/archive.tar" -C "$programs" kubizone bind-agent webhook-server -C "$work/kubizone" LICENSE licenses
   gzip --no-name <"$work/archive.tar" >"$dist/$name.tar.gz"
-
-  [[ $platform == linux-* ]] || continue
-  archive "$work/layer.tar" -C "$programs" kubizone -C "$work" LICENSE licenses
-  crane append --oci-empty-base --new_layer "$work/layer.tar" --new_tag "$made:$platform"
-  crane mutate "$made:$platform" --tag "$made:$platform" --set-platform "${platform/-//}" --user 65532:65532 --entrypoint /kubizone \
-    --label "org.opencontainers.image.version=$version,org.opencontainers.image.source=$source,org.opencontainers.image.licenses=Apache-2.0"
-  manifests+=(--manifest "$made:$platform")
 done
-crane index append "${manifests[@]}" --tag "$made:$version"
-crane pull --format oci "$made:$version" "$dist/image"
-crane digest "$made:$version"
-digest=$(<"$work/crane.out")
-# The names under which tools of OCI and containerd take the image out of the layout; crane's own would be that of the registry above.
-names="\"annotations\": {\"org.opencontainers.image.ref.name\": \"$version\", \"io.containerd.image.name\": \"$image:$version\"}"
-sed -i "s|\"digest\": \"$digest\"|&, $names|" "$dist/image/index.json"
-archive "$dist/kubizone-$version-image.tar" -C "$dist/image" oci-layout index.json blobs
-echo "$image:$version@$digest" >"$dist/image.txt"
+build_image kubizone "$dist" "$image"
+digest=$(sed 's/.*@//' "$dist/image.txt")
 
 # Links of the page are relative, and those of a release are not.
 sed "s|](\([^):]*\))|]($source/blob/$version/\1)|g" >"$dist/notes.md" <<MARKDOWN
@@ -114,11 +143,30 @@ YAML
 done
 mv "$dist/install-embedded.yaml" "$dist/install.yaml"
 
-if [[ -d charts/kubizone ]]; then
-  cp -r charts/kubizone "$work"
-  sed -i -e "s|^  repository: \"\"$|  repository: $image|" -e "s|^  digest: \"\"$|  digest: $digest|" "$work/kubizone/values.yaml"
-  find "$work/kubizone" -exec touch --date "@$SOURCE_DATE_EPOCH" {} + # they are packed with their times
-  "$(hack/build-tool.sh helm)" package "$work/kubizone" --version "${version#v}" --app-version "${version#v}" --destination "$dist" >/dev/null
+package_chart kubizone "$image" "$digest"
+
+if [[ -d $dist/gardener/programs ]]; then
+  repository=${image%/*}/kubizone-gardener charts=${image%/*}/charts
+  mkdir "$work/kubizone-gardener"
+  cp LICENSE "$work/kubizone-gardener"
+  mkdir "$work/kubizone-gardener/licenses"
+  for programs in "$dist"/gardener/programs/*; do
+    write_sbom "kubizone-gardener-$version-${programs##*/}" "$programs"
+    # Its modules are in the module cache, where each upper-case letter of a name is ! and the lower-case one.
+    while read -r module number; do
+      copy_licenses "$(go env GOMODCACHE)/$(sed 's/[A-Z]/!\L&/g' <<<"$module@$number")" "$work/kubizone-gardener/licenses/$module"
+    done < <(go version -m "$programs/kubizone-gardener" | awk '$1 == "dep" && $4 { print $2, $3 }')
+  done
+  build_image kubizone-gardener "$dist/gardener" "$repository"
+  package_chart kubizone-gardener "$repository" "$(sed 's/.*@//' "$dist/gardener/image.txt")"
+  # Gardener takes the chart from a registry. helm writes the time of the file into what it pushes.
+  chart=$dist/kubizone-gardener-${version#v}.tgz
+  touch --date "@$SOURCE_DATE_EPOCH" "$chart"
+  "$helm" push --plain-http "$chart" "oci://$registry_address/charts" 2>/dev/null
+  crane pull --format oci "$registry_address/charts/kubizone-gardener:${version#v}" "$dist/gardener/chart"
+  for manifest in artifacts/gardener/*.yaml; do
+    sed -e "s|registry.example.org/charts|$charts|" -e "s|registry.example.org/kubizone-gardener|$repository|" "$manifest" >"$dist/gardener-${manifest##*/}"
+  done
 fi
 
-(cd "$dist" && sha256sum kubizone-* install*.yaml >SHA256SUMS)
+(cd "$dist" && find . -maxdepth 1 -type f \( -name 'kubizone-*' -o -name '*.yaml' \) -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)

@@ -139,15 +139,18 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 }
 
 // modulesOf are what the linker put into the program beside its own module: the standard library, and the others as
-// they were built, a replaced one by what replaces it. A module of the same workspace, which go calls "(devel)", has
-// the version of the release: both are tagged with it.
+// they were built, a replaced one by what replaces it. A module of this repository, which go calls "(devel)", has the
+// version of the release: all are tagged with it. One that a directory replaces keeps its name.
 func modulesOf(info *debug.BuildInfo, version string) []debug.Module {
 	modules := []debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
 		listed := debug.Module{Path: m.Path, Version: m.Version}
+		if r := m.Replace; r != nil {
+			listed.Version = r.Version
+			if r.Version != "(devel)" {
+				listed.Path = r.Path
+			}
+		}
 		if listed.Version == "(devel)" {
 			listed.Version = version
 		}

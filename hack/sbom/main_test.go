@@ -19,7 +19,9 @@ func TestDocument_hasEveryModuleOnce(t *testing.T) {
 	replaced := &debug.Module{Path: "example.org/fork", Version: "v2.0.0+incompatible"}
 	d := describePrograms("https://example.org/v1/name.spdx.json", "v1.2.3", time.Unix(0, 0).UTC(), []program{
 		{"one", "aa", &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{shared, {Path: "example.org/old", Replace: replaced}, {Path: "kubi.zone/kubizone/api", Version: "(devel)"}}}},
-		{"two", "bb", &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{shared}}},
+		{"two", "bb", &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
+			shared, {Path: "kubi.zone/kubizone/api", Version: "v1.2.3", Replace: &debug.Module{Path: "../../api", Version: "(devel)"}},
+		}}},
 	})
 	var got []string
 	for _, p := range d.Packages {
@@ -46,6 +48,7 @@ func TestDocument_hasEveryModuleOnce(t *testing.T) {
 		"SPDXRef-Program-one DEPENDS_ON SPDXRef-Module-4",
 		"SPDXRef-DOCUMENT DESCRIBES SPDXRef-Program-two",
 		"SPDXRef-Program-two DEPENDS_ON SPDXRef-Module-1",
+		"SPDXRef-Program-two DEPENDS_ON SPDXRef-Module-3",
 		"SPDXRef-Program-two DEPENDS_ON SPDXRef-Module-4",
 	}
 	if !slices.Equal(got, want) {

@@ -70,7 +70,8 @@ func decodeBlob[T any](t *testing.T, dist string, d descriptor, mediaType string
 }
 
 // R2
-func judgeImage(t *testing.T, dist string) {
+func judgeImage(t *testing.T, release string, of image) {
+	dist := of.dir
 	if layout := string(readFile(t, dist, "image", "oci-layout")); !strings.Contains(layout, `"imageLayoutVersion": "1.0.0"`) {
 		t.Errorf("oci-layout: %s", layout)
 	}
@@ -87,7 +88,7 @@ func judgeImage(t *testing.T, dist string) {
 	for _, one := range decodeBlob[index](t, dist, top.Manifests[0], "index.v1+json").Manifests {
 		platform := one.Platform.OS + "-" + one.Platform.Architecture
 		platforms = append(platforms, platform)
-		judgePlatform(t, dist, platform, decodeBlob[manifest](t, dist, one, "manifest.v1+json"))
+		judgePlatform(t, release, of, platform, decodeBlob[manifest](t, dist, one, "manifest.v1+json"))
 	}
 	built, err := filepath.Glob(filepath.Join(dist, "programs", "linux-*"))
 	for i := range built {
@@ -96,7 +97,7 @@ func judgeImage(t *testing.T, dist string) {
 	if err != nil || len(built) == 0 || !slices.Equal(platforms, built) {
 		t.Errorf("the image is for %q, the programs for %q", platforms, built)
 	}
-	tarred := unpack(t, bytes.NewReader(readFile(t, dist, "kubizone-"+tag+"-image.tar")))
+	tarred := unpack(t, bytes.NewReader(readFile(t, release, of.program+"-"+tag+"-image.tar")))
 	if err := filepath.WalkDir(filepath.Join(dist, "image"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -111,9 +112,10 @@ func judgeImage(t *testing.T, dist string) {
 	}
 }
 
-func judgePlatform(t *testing.T, dist, platform string, m manifest) {
+func judgePlatform(t *testing.T, release string, of image, platform string, m manifest) {
+	dist := of.dir
 	c := decodeBlob[config](t, dist, m.Config, "config.v1+json")
-	if c.OS+"-"+c.Architecture != platform || c.Config.User != "65532:65532" || !slices.Equal(c.Config.Entrypoint, []string{"/kubizone"}) ||
+	if c.OS+"-"+c.Architecture != platform || c.Config.User != "65532:65532" || !slices.Equal(c.Config.Entrypoint, []string{"/" + of.program}) ||
 		c.Config.Labels["org.opencontainers.image.version"] != tag {
 		t.Errorf("%s: configuration %+v", platform, c)
 	}
@@ -136,17 +138,21 @@ func judgePlatform(t *testing.T, dist, platform string, m manifest) {
 		if h := file.header; h.Uid != 0 || h.Gid != 0 || h.Mode&^0o755 != 0 {
 			t.Errorf("%s: %s of %d:%d has mode %o: another user than root can change it", platform, name, h.Uid, h.Gid, h.Mode)
 		}
-		if name != "kubizone" && name != "LICENSE" && !strings.HasPrefix(name, "licenses/") {
+		if name != of.program && name != "LICENSE" && !strings.HasPrefix(name, "licenses/") {
 			t.Errorf("%s: the image has %s", platform, name)
 		}
 	}
-	program := files["kubizone"]
-	if !bytes.Equal(program.content, readFile(t, dist, "programs", platform, "kubizone")) {
-		t.Errorf("%s: the program of the image is another than that of the archive", platform)
+	program := files[of.program]
+	if !bytes.Equal(program.content, readFile(t, dist, "programs", platform, of.program)) {
+		t.Errorf("%s: the program of the image is another than the one that was built", platform)
 	}
+	judgeProgram(t, platform, of.program, program.content, readBill(t, release, of.program+"-"+tag+"-"+platform+".spdx.json"), files)
 	judgeStatic(t, platform, program.content)
 	if platform == "linux-"+runtime.GOARCH {
-		runAlone(t, program.content)
+		out := runAlone(t, program.content, of)
+		if of.run == "version" && !strings.HasPrefix(out, "kubizone "+tag+" ") {
+			t.Errorf("kubizone version: %s", out)
+		}
 	}
 }
 
@@ -167,19 +173,20 @@ func judgeStatic(t *testing.T, platform string, program []byte) {
 }
 
 // runAlone runs the program as the image's user, in a file system that has nothing else.
-func runAlone(t *testing.T, program []byte) {
+func runAlone(t *testing.T, program []byte, of image) string {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "kubizone"), program, 0o755); err != nil { //nolint:gosec // as in the image
+	if err := os.WriteFile(filepath.Join(root, of.program), program, 0o755); err != nil { //nolint:gosec // as in the image
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), filepath.Join(root, "kubizone"), "version")
+	command := exec.CommandContext(t.Context(), filepath.Join(root, of.program), of.run)
 	if os.Getuid() == 0 {
-		command.Path, command.Dir = "/kubizone", "/"
+		command.Path, command.Dir = "/"+of.program, "/"
 		command.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	}
 	command.Env = []string{}
 	out, err := command.CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "kubizone "+tag+" ") {
-		t.Errorf("kubizone version: %v\n%s", err, out)
+	if err != nil {
+		t.Errorf("%s %s: %v\n%s", of.program, of.run, err, out)
 	}
+	return string(out)
 }

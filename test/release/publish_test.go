@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// R6: image and chart arrive in a registry; what is signed and released are those, and the files with their checksums.
-// cosign and gh, which ask servers of others, are programs here that write down how they were called.
+// R6: images and charts arrive in a registry; what is signed and released are those, and the files with their
+// checksums. cosign and gh, which ask servers of others, are programs here that write down how they were called.
 func judgePublication(t *testing.T, dist string) {
 	crane, err := rig.Tool("crane")
 	rig.SkipMissing(t, err)
@@ -28,11 +28,14 @@ func judgePublication(t *testing.T, dist string) {
 			t.Fatal(err)
 		}
 	}
-	name := filepath.Join(dist, "image.txt")
-	digest := strings.TrimSpace(string(readFile(t, name)))
-	digest = digest[strings.Index(digest, "@")+1:]
-	if err := os.WriteFile(name, []byte(address+"/acme/kubizone:"+tag+"@"+digest), 0o600); err != nil {
-		t.Fatal(err)
+	digests := map[string]string{} // of the images
+	for _, of := range images(dist) {
+		name := filepath.Join(of.dir, "image.txt")
+		_, digest, _ := strings.Cut(strings.TrimSpace(string(readFile(t, name))), "@")
+		digests[of.program] = digest
+		if err := os.WriteFile(name, []byte(address+"/acme/"+of.program+":"+tag+"@"+digest), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	publish := exec.CommandContext(t.Context(), "../../hack/publish-release.sh", dist)
 	publish.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "COSIGN_KEY=its.key")
@@ -47,16 +50,19 @@ func judgePublication(t *testing.T, dist string) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	if got := resolve("/acme/kubizone:" + tag); got != digest {
-		t.Errorf("the image was pushed as %s, the manifests name %s", got, digest)
+	var want []string
+	for _, of := range images(dist) {
+		if got := resolve("/acme/" + of.program + ":" + tag); got != digests[of.program] {
+			t.Errorf("the image was pushed as %s, the manifests name %s", got, digests[of.program])
+		}
+		want = append(want,
+			"cosign sign --yes --recursive --key its.key "+address+"/acme/"+of.program+"@"+digests[of.program],
+			"cosign sign --yes --key its.key "+address+"/acme/charts/"+of.program+"@"+resolve("/acme/charts/"+of.program+":"+tag[1:]))
 	}
-	chart := resolve("/acme/charts/kubizone:" + tag[1:])
-	want := []string{
-		"cosign sign --yes --recursive --key its.key " + address + "/acme/kubizone@" + digest,
-		"cosign sign --yes --key its.key " + address + "/acme/charts/kubizone@" + chart,
-		"cosign sign-blob --yes --key its.key --bundle " + dist + "/SHA256SUMS.sigstore.json " + dist + "/SHA256SUMS",
-		"gh release create " + tag + " --verify-tag --title " + tag + " --notes-file " + dist + "/notes.md",
-	}
+	want = append(want,
+		"cosign sign-blob --yes --key its.key --bundle "+dist+"/SHA256SUMS.sigstore.json "+dist+"/SHA256SUMS",
+		"gh release create "+tag+" --verify-tag --title "+tag+" --notes-file "+dist+"/notes.md",
+	)
 	got := strings.Split(strings.TrimSpace(string(readFile(t, called))), "\n")
 	if len(got) != len(want) {
 		t.Fatalf("called:\n%s", strings.Join(got, "\n"))
@@ -67,8 +73,8 @@ func judgePublication(t *testing.T, dist string) {
 		}
 	}
 	for _, line := range strings.Split(string(readFile(t, dist, "SHA256SUMS")), "\n") {
-		if _, file, ok := strings.Cut(line, "  "); ok && !strings.Contains(got[3], dist+"/"+file) {
-			t.Errorf("%s is not in the release: %s", file, got[3])
+		if _, file, ok := strings.Cut(line, "  "); ok && !strings.Contains(got[len(got)-1], dist+"/"+file) {
+			t.Errorf("%s is not in the release: %s", file, got[len(got)-1])
 		}
 	}
 }

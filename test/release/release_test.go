@@ -36,6 +36,22 @@ const builder = "../../hack/build-release.sh"
 // tag is the version that this tree becomes.
 var tag = "v" + strings.TrimSuffix(version.Number(), "-dev")
 
+// image is one that a release has.
+type image struct {
+	program string
+	dir     string // with its layout, image.txt, and the programs that were built
+	run     string // an argument with which the program ends at once
+}
+
+// images are those of the release in dist. One that was built with GARDENER=no, as README.md builds it, has one image.
+func images(dist string) []image {
+	all := []image{{"kubizone", dist, "version"}, {"kubizone-gardener", filepath.Join(dist, "gardener"), "--help"}}
+	if *built != "" && os.Getenv("GARDENER") == "no" {
+		return all[:1]
+	}
+	return all
+}
+
 // makeRelease packages stand-ins for two platforms.
 func makeRelease(t *testing.T) string {
 	t.Helper()
@@ -54,8 +70,12 @@ func makeRelease(t *testing.T) string {
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, other := range []string{"bind-agent", "webhook-server"} {
-			if err := os.Link(first, filepath.Join(programs, other)); err != nil {
+		gardener := filepath.Join(dist, "gardener", "programs", "linux-"+architecture)
+		if err := os.MkdirAll(gardener, 0o755); err != nil { //nolint:gosec // as go build makes it
+			t.Fatal(err)
+		}
+		for _, other := range []string{filepath.Join(programs, "bind-agent"), filepath.Join(programs, "webhook-server"), filepath.Join(gardener, "kubizone-gardener")} {
+			if err := os.Link(first, other); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -80,9 +100,14 @@ func TestRelease(t *testing.T) {
 	}
 	t.Run("checksums", func(t *testing.T) { judgeChecksums(t, dist) })
 	t.Run("archives", func(t *testing.T) { judgeArchives(t, dist) })
-	t.Run("image", func(t *testing.T) { judgeImage(t, dist) })
+	for _, one := range images(dist) {
+		t.Run("image/"+one.program, func(t *testing.T) { judgeImage(t, dist, one) })
+		t.Run("chart/"+one.program, func(t *testing.T) { judgeChart(t, dist, one) })
+	}
 	t.Run("manifests", func(t *testing.T) { judgeManifests(t, dist) })
-	t.Run("chart", func(t *testing.T) { judgeChart(t, dist) })
+	if len(images(dist)) > 1 {
+		t.Run("gardener", func(t *testing.T) { judgeGardener(t, dist) })
+	}
 	t.Run("notes", func(t *testing.T) {
 		notes := string(readFile(t, dist, "notes.md"))
 		relative := regexp.MustCompile(`\]\([^)]*\)`).FindAllString(strings.ReplaceAll(notes, "](https://", ""), -1)
@@ -97,12 +122,17 @@ func TestRelease(t *testing.T) {
 	t.Run("again", func(t *testing.T) { // R5
 		sums := readFile(t, dist, "SHA256SUMS")
 		again := t.TempDir()
-		if err := os.CopyFS(filepath.Join(again, "programs"), os.DirFS(filepath.Join(dist, "programs"))); err != nil {
-			t.Fatal(err)
+		for _, programs := range []string{"programs", "gardener/programs"} {
+			if err := os.CopyFS(filepath.Join(again, programs), os.DirFS(filepath.Join(dist, programs))); err != nil {
+				t.Fatal(err)
+			}
 		}
 		runBuilder(t, again)
 		if second := readFile(t, again, "SHA256SUMS"); !bytes.Equal(sums, second) {
 			t.Errorf("packaged twice:\n%s\n%s", sums, second)
+		}
+		if first, second := readFile(t, dist, "gardener/chart/index.json"), readFile(t, again, "gardener/chart/index.json"); !bytes.Equal(first, second) {
+			t.Errorf("the chart as a layout, packaged twice:\n%s\n%s", first, second)
 		}
 	})
 	t.Run("README", func(t *testing.T) { judgeReadme(t, dist) })
@@ -153,45 +183,49 @@ func judgeArchives(t *testing.T, dist string) {
 			t.Fatal(err)
 		}
 		files := unpack(t, unpacked)
-		names := slices.Collect(maps.Keys(files))
-		goos, architecture, _ := strings.Cut(platform.Name(), "-")
-		bill := readBill(t, dist, name+".spdx.json")
 		for _, program := range []string{"kubizone", "bind-agent", "webhook-server"} {
 			want := readFile(t, dist, "programs", platform.Name(), program)
 			if file := files[program]; !bytes.Equal(file.content, want) || file.header.Mode != 0o755 {
 				t.Errorf("%s: %s is another, or cannot be executed", name, program)
 			}
-			info, err := buildinfo.Read(bytes.NewReader(want))
-			if err != nil {
-				t.Fatal(err)
-			}
-			settings := map[string]string{}
-			for _, s := range info.Settings {
-				settings[s.Key] = s.Value
-			}
-			if settings["GOOS"] != goos || settings["GOARCH"] != architecture || settings["CGO_ENABLED"] != "0" || settings["-trimpath"] != "true" {
-				t.Errorf("%s: %s was built with %v", name, program, settings)
-			}
-			if sum := fmt.Sprintf("%x", sha256.Sum256(want)); bill[program+" "+tag] != sum {
-				t.Errorf("%s: the SBOM has %s for %s, want %s", name, bill[program+" "+tag], program, sum)
-			}
-			for _, module := range info.Deps {
-				if module.Path == api { // of this repository: its version is the release's, its licence LICENSE
-					if _, ok := bill[module.Path+" "+tag]; !ok {
-						t.Errorf("%s: the SBOM is without %s %s", name, module.Path, tag)
-					}
-					continue
-				}
-				if _, ok := bill[module.Path+" "+module.Version]; !ok {
-					t.Errorf("%s: the SBOM is without %s %s", name, module.Path, module.Version)
-				}
-				if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "licenses/"+module.Path+"/") }) {
-					t.Errorf("%s: no licence of %s", name, module.Path)
-				}
-			}
+			judgeProgram(t, platform.Name(), program, want, readBill(t, dist, name+".spdx.json"), files)
 		}
 		if files["LICENSE"].header == nil {
 			t.Errorf("%s: no LICENSE", name)
+		}
+	}
+}
+
+// judgeProgram finds how a program was built, its modules in the SBOM, and their licences among the files beside it.
+func judgeProgram(t *testing.T, platform, program string, content []byte, bill map[string]string, files map[string]packed) {
+	t.Helper()
+	info, err := buildinfo.Read(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if settings["GOOS"]+"-"+settings["GOARCH"] != platform || settings["CGO_ENABLED"] != "0" || settings["-trimpath"] != "true" {
+		t.Errorf("%s: %s was built with %v", platform, program, settings)
+	}
+	if sum := fmt.Sprintf("%x", sha256.Sum256(content)); bill[program+" "+tag] != sum {
+		t.Errorf("%s: the SBOM has %s for %s, want %s", platform, bill[program+" "+tag], program, sum)
+	}
+	names := slices.Collect(maps.Keys(files))
+	for _, module := range info.Deps {
+		if module.Path == api { // of this repository: its version is the release's, its licence LICENSE
+			if _, ok := bill[module.Path+" "+tag]; !ok {
+				t.Errorf("%s: the SBOM of %s is without %s %s", platform, program, module.Path, tag)
+			}
+			continue
+		}
+		if _, ok := bill[module.Path+" "+module.Version]; !ok {
+			t.Errorf("%s: the SBOM of %s is without %s %s", platform, program, module.Path, module.Version)
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(path.Clean(name), "licenses/"+module.Path+"/") }) {
+			t.Errorf("%s: no licence of %s beside %s", platform, module.Path, program)
 		}
 	}
 }
@@ -222,7 +256,7 @@ func readBill(t *testing.T, dist, name string) map[string]string {
 func judgeManifests(t *testing.T, dist string) {
 	for form, servers := range map[string]string{"install.yaml": "replicas: 1\n", "install-ha.yaml": "replicas: 3\n"} {
 		text := string(readFile(t, dist, form))
-		judgeImages(t, dist, form, text)
+		judgeImages(t, images(dist)[0], form, text, 2) // servers and controller
 		for _, want := range []string{"kind: StatefulSet\n", "kind: Deployment\n", "kind: APIService\n", servers} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s is without %q", form, want)
@@ -231,30 +265,32 @@ func judgeManifests(t *testing.T, dist string) {
 	}
 }
 
-// judgeImages finds the image in every container of the servers and the controller.
-func judgeImages(t *testing.T, dist, name, manifests string) {
+// judgeImages finds the image in every container of the manifests.
+func judgeImages(t *testing.T, of image, name, manifests string, containers int) {
 	t.Helper()
-	image := strings.TrimSpace(string(readFile(t, dist, "image.txt")))
-	images := regexp.MustCompile(`(?m)^\s+image: (.*)$`).FindAllStringSubmatch(manifests, -1)
-	for _, found := range images {
-		if found[1] != image {
-			t.Errorf("%s names the image %s, want %s", name, found[1], image)
+	named := strings.TrimSpace(string(readFile(t, of.dir, "image.txt")))
+	_, digest, _ := strings.Cut(named, "@")
+	found := regexp.MustCompile(`(?m)^\s+image: "?([^"\n]*)"?$`).FindAllStringSubmatch(manifests, -1)
+	for _, one := range found {
+		// A chart of Gardener names a tag or a digest, not both.
+		if one[1] != named && one[1] != named[:strings.LastIndex(named, ":"+tag+"@")]+"@"+digest {
+			t.Errorf("%s names the image %s, want %s", name, one[1], named)
 		}
 	}
-	if len(images) < 2 {
-		t.Errorf("%s has %d containers, want servers and controller", name, len(images))
+	if len(found) < containers {
+		t.Errorf("%s has %d containers, want %d", name, len(found), containers)
 	}
 }
 
 // R3
-func judgeChart(t *testing.T, dist string) {
-	chart := "kubizone-" + tag[1:] + ".tgz"
+func judgeChart(t *testing.T, dist string, of image) {
+	chart := of.program + "-" + tag[1:] + ".tgz"
 	unpacked, err := gzip.NewReader(bytes.NewReader(readFile(t, dist, chart)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := unpack(t, unpacked)
-	lines := strings.Split(string(files["kubizone/Chart.yaml"].content), "\n")
+	lines := strings.Split(string(files[of.program+"/Chart.yaml"].content), "\n")
 	for _, want := range []string{"version: " + tag[1:], "appVersion: " + tag[1:]} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("Chart.yaml is without %q", want)
@@ -262,11 +298,38 @@ func judgeChart(t *testing.T, dist string) {
 	}
 	helm, err := rig.Tool("helm")
 	rig.SkipMissing(t, err)
-	out, err := exec.CommandContext(t.Context(), helm, "template", "kubizone", filepath.Join(dist, chart)).Output()
+	out, err := exec.CommandContext(t.Context(), helm, "template", of.program, filepath.Join(dist, chart)).Output()
 	if err != nil {
 		t.Fatalf("without values it cannot be rendered: %v", err)
 	}
-	judgeImages(t, dist, chart, string(out))
+	judgeImages(t, of, chart, string(out), 1)
+}
+
+// R9: Gardener takes the chart from a registry by the name in the manifests.
+func judgeGardener(t *testing.T, dist string) {
+	dir := filepath.Join(dist, "gardener")
+	var top index
+	if err := json.Unmarshal(readFile(t, dir, "chart", "index.json"), &top); err != nil || len(top.Manifests) != 1 {
+		t.Fatalf("index.json of the chart has %d manifests: %v", len(top.Manifests), err)
+	}
+	var chart manifest
+	if err := json.Unmarshal(readFile(t, dir, "chart", "blobs", strings.Replace(top.Manifests[0].Digest, ":", "/", 1)), &chart); err != nil || len(chart.Layers) != 1 {
+		t.Fatalf("the chart has %d layers: %v", len(chart.Layers), err)
+	}
+	packaged := readFile(t, dist, "kubizone-gardener-"+tag[1:]+".tgz")
+	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(packaged)); chart.Layers[0].Digest != sum || chart.Layers[0].MediaType != "application/vnd.cncf.helm.chart.content.v1.tar+gzip" {
+		t.Errorf("the layout has the chart %+v, and the package is %s", chart.Layers[0], sum)
+	}
+	repository, _, _ := strings.Cut(string(readFile(t, dir, "image.txt")), ":"+tag+"@")
+	for _, name := range []string{"gardener-extension.yaml", "gardener-controllerregistration.yaml"} {
+		text := string(readFile(t, dist, name))
+		registry := strings.TrimSuffix(repository, "/kubizone-gardener")
+		for _, want := range []string{"ref: " + registry + "/charts/kubizone-gardener:" + tag[1:] + "\n", "image: {repository: " + repository + "}\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s is without %q", name, want)
+			}
+		}
+	}
 }
 
 // packed is one file of an archive.
