@@ -16,8 +16,10 @@ import (
 	gardencorev1 "github.com/gardener/gardener/pkg/apis/core/v1"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	operatorv1alpha1 "github.com/gardener/gardener/pkg/apis/operator/v1alpha1"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -125,6 +127,76 @@ func TestChart_imageIsThatOfTheVector(t *testing.T) {
 	} {
 		if got := deployment(t, "--set", c.values).Spec.Template.Spec.Containers[0].Image; got != c.want {
 			t.Errorf("%s: %s, want %s", c.values, got, c.want)
+		}
+	}
+}
+
+func TestChart_scalesTheDeployment(t *testing.T) {
+	var vpa vpav1.VerticalPodAutoscaler
+	if err := yaml.UnmarshalStrict([]byte(render(t, "-s", "templates/vpa.yaml")), &vpa); err != nil {
+		t.Fatal(err)
+	}
+	of := deployment(t)
+	if ref := vpa.Spec.TargetRef; ref.Kind != of.Kind || ref.Name != of.Name || ref.APIVersion != of.APIVersion {
+		t.Errorf("it scales %+v", ref)
+	}
+	if policies := vpa.Spec.ResourcePolicy.ContainerPolicies; len(policies) != 1 || policies[0].ContainerName != of.Spec.Template.Spec.Containers[0].Name {
+		t.Errorf("policies %+v", policies)
+	}
+	if strings.Contains(render(t, "--set", "vpa.enabled=false"), "kind: VerticalPodAutoscaler") {
+		t.Error("it is there where it is switched off")
+	}
+}
+
+// rules are those of the chart's PrometheusRule.
+func rules(t *testing.T) monitoringv1.PrometheusRuleSpec {
+	t.Helper()
+	var rule monitoringv1.PrometheusRule
+	if err := yaml.UnmarshalStrict([]byte(render(t, "-s", "templates/alerts.yaml")), &rule); err != nil {
+		t.Fatal(err)
+	}
+	return rule.Spec
+}
+
+// Gardener's Prometheus names the job by an annotation of the pods.
+func TestAlerts_areOfTheJobOfThePods(t *testing.T) {
+	job := deployment(t).Spec.Template.Annotations["prometheus.io/name"]
+	for _, one := range rules(t).Groups[0].Rules {
+		if !strings.Contains(one.Expr.String(), `job="`+job+`"`) {
+			t.Errorf("%s is not of job %s: %s", one.Alert, job, one.Expr.String())
+		}
+	}
+}
+
+// An alert is quiet in a landscape in order, and rings in one that is not.
+func TestAlerts_ring(t *testing.T) {
+	text, err := yaml.Marshal(rules(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := os.ReadFile("testdata/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for file, text := range map[string][]byte{"rules.yaml": text, "alerts.yaml": cases} {
+		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		if os.Getenv("KUBIZONE_TEST_REQUIRE_ALL") == "" {
+			t.Skip("promtool is not installed: hack/install-peers.sh")
+		}
+		t.Fatal("promtool is not installed: hack/install-peers.sh")
+	}
+	if out, err := exec.Command(promtool, "test", "rules", filepath.Join(dir, "alerts.yaml")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, one := range rules(t).Groups[0].Rules {
+		if !strings.Contains(string(cases), `alertname="`+one.Alert+`"`) {
+			t.Errorf("testdata/alerts.yaml has no case of %s", one.Alert)
 		}
 	}
 }

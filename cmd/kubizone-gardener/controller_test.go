@@ -6,6 +6,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,9 +24,11 @@ import (
 	"github.com/gardener/gardener/pkg/extensions"
 	"github.com/gardener/gardener/pkg/utils/kubernetes/health"
 	"github.com/go-logr/logr"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -331,6 +337,57 @@ func TestDNSRecord_types(t *testing.T) {
 	}
 }
 
+// gardenlet is not content with a DNSRecord whose timestamp is later than its last operation: something asked for a
+// reconciliation that has not happened.
+func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "timestamp")
+	values := h.values("api", "A", "192.0.2.1")
+	values.AnnotateOperation, values.ReconcileOnlyOnChangeOrError = false, true
+	before := h.deploy(values).Status.LastOperation.LastUpdateTime
+	h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) {
+		dns.Annotations[v1beta1constants.GardenerTimestamp] = before.Add(time.Second).UTC().Format(time.RFC3339Nano)
+	})
+	if err := isHealthy(h.get(values)); err == nil {
+		t.Error("gardenlet is content before the reconciliation")
+	}
+	eventually(t, func() error {
+		// Each of gardenlet's own reconciliations looks again.
+		if err := h.component(values).Deploy(t.Context()); err != nil {
+			return err
+		}
+		return isHealthy(h.get(values))
+	})
+}
+
+// What is gone already, with its Zone or without, is removed.
+func TestDeletion_ofWhatIsGone(t *testing.T) {
+	s := need(t, &first)
+	s.startController(t)
+	h := newShoot(t, s, "gone")
+	lost, orphan := h.values("lost", "A", "192.0.2.1"), h.values("orphan", "A", "192.0.2.1")
+	h.deploy(lost)
+	h.deploy(orphan)
+	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.record(lost).Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h.destroy(lost)
+	if err := s.kubizone.KubizoneV1alpha1().Zones("platform").Delete(t.Context(), "gone-example", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error {
+		if record := h.record(orphan); record.Status.ZoneRef != nil {
+			return fmt.Errorf("the Record is in %+v", record.Status.ZoneRef)
+		}
+		return nil
+	})
+	h.destroy(orphan)
+	if record := h.record(orphan); record != nil {
+		t.Errorf("the Record is left: %+v", record)
+	}
+}
+
 // A DNSRecord has one type for its life: gardenlet destroys it, waits and creates it.
 func TestDNSRecord_recordTypeChanges(t *testing.T) {
 	s := need(t, &first)
@@ -447,6 +504,16 @@ func TestErrors_haveACodeEach(t *testing.T) {
 	s.startController(t)
 	h := newShoot(t, s, "errors")
 	s.zone(t, "closed.example", "platform")
+	s.zone(t, "small.example", landscape, func(zone *v1alpha1.Zone) {
+		zone.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: ptr.To[int32](1)}
+	})
+	s.zone(t, "shared.example", landscape, func(zone *v1alpha1.Zone) {
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "neighbour", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	})
+	s.namespace(t, "neighbour", nil)
+	s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1")
+	s.putRecord(t, "neighbour", "held.shared.example.", "A", "192.0.2.1")
+	s.putRecord(t, landscape, "alias.shared.example.", "CNAME", "www.example.com.")
 	good := string(h.secret["kubeconfig"])
 	for _, c := range []struct {
 		name    string
@@ -466,6 +533,9 @@ func TestErrors_haveACodeEach(t *testing.T) {
 		{"a name in no zone", gardencorev1beta1.ErrorConfigurationProblem, "Unknown", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "api.nowhere" }},
 		{"a value that does not fit", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.Values = []string{"2001:db8::1"} }},
 		{"a name that does not fit", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "a..errors.example" }},
+		{"a name of another namespace", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "held.shared.example" }},
+		{"an alias beside it", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "alias.shared.example" }},
+		{"a limit of the zone", gardencorev1beta1.ErrorInfraQuotaExceeded, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "api.small.example" }},
 		{"no server", gardencorev1beta1.ErrorRetryableInfraDependencies, "False", func(_ *gardenlet.Values, secret map[string]string) {
 			secret["kubeconfig"] = strings.ReplaceAll(good, s.config.Host, "https://127.0.0.1:1")
 		}},
@@ -537,37 +607,63 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 
-	// A zone of the status is taken before the longest. Here resolvers would not ask it, so it is refused.
-	status := h.values("b.inner", "A", "192.0.2.1")
-	status.AnnotateOperation = false
-	chosen := "kubi.zone/platform/zones-example"
-	h.createWithZone(status, chosen)
-	h.annotate(status, v1beta1constants.GardenerOperationReconcile)
-	if dns := h.waitFor(status, hasError(gardencorev1beta1.ErrorConfigurationProblem)); *dns.Status.Zone != chosen || !strings.Contains(dns.Status.LastError.Description, "refer to the longer zone") {
-		t.Errorf("zone %s: %s", *dns.Status.Zone, dns.Status.LastError.Description)
-	}
-	// That of the spec comes before it.
+	// spec.zone is the first choice.
+	chosen := h.values("b.inner", "A", "192.0.2.1")
 	zone := "platform/inner-zones-example"
-	status.Zone = &zone
-	if dns := h.deploy(status); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
+	chosen.Zone = &zone
+	if dns := h.deploy(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.record(chosen).Spec.ZoneRef == nil {
+		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(chosen).Spec)
+	}
+	// One for which resolvers would not ask is refused.
+	shorter, tooShort := h.values("d.inner", "A", "192.0.2.1"), "platform/zones-example"
+	shorter.Zone = &tooShort
+	if err := h.component(shorter).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if dns := h.waitFor(shorter, hasError(gardencorev1beta1.ErrorConfigurationProblem)); !strings.Contains(dns.Status.LastError.Description, "refer to the longer zone") {
+		t.Errorf("%s", dns.Status.LastError.Description)
+	}
+	// Without it that of the status stays chosen.
+	chosen.Zone = nil
+	if dns := h.deploy(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.record(chosen).Spec.ZoneRef == nil {
+		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(chosen).Spec)
+	}
+
+	// The identifier of another provider's zone is replaced.
+	foreign := h.values("c.inner", "A", "192.0.2.1")
+	foreign.AnnotateOperation = false
+	h.createWithZone(foreign, "/hostedzone/Z2FDTNDATAQYW2")
+	h.annotate(foreign, v1beta1constants.GardenerOperationReconcile)
+	if dns := h.waitFor(foreign, isHealthy); *dns.Status.Zone != "kubi.zone/platform/inner-zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 
-	// The Zone that the server chose is in no zoneRef: a Record moves when its zone is split.
+	// When a zone is split the Record goes into the longer one, as S2.1 asks; the status is written once.
 	split := h.values("x.later", "A", "192.0.2.1")
 	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.record(split).Spec.ZoneRef != nil {
 		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.record(split).Spec)
 	}
 	s.zone(t, "later.zones.example", landscape)
-	eventually(t, func() error {
-		if in := h.record(split).Status.ZoneRef; in == nil || in.Name != "later-zones-example" {
-			return fmt.Errorf("the Record is in %+v", in)
+	inLater := func() error {
+		if record := h.record(split); record == nil || record.Status.ZoneRef == nil || record.Status.ZoneRef.Name != "later-zones-example" {
+			return fmt.Errorf("the Record is %+v", record)
 		}
 		return nil
-	})
-	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/later-zones-example" {
+	}
+	eventually(t, inLater)
+	before := h.record(split)
+	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.record(split).Generation != before.Generation {
+		t.Errorf("status.zone %s, Record %+v after %+v", *dns.Status.Zone, h.record(split), before)
+	}
+	// A Record that is lost is made again there, too: bound to the zone of the status it would be refused.
+	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), before.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if dns := h.deploy(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
+	// Times have whole seconds, so gardenlet may be content with the operation before, of the same second.
+	eventually(t, inLater)
 }
 
 // A class that nothing delivers keeps the Record from being Ready.
@@ -772,6 +868,47 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An alert about a metric that the controller does not have never rings. A failure is not an error to
+// controller-runtime, because the controller says itself when it tries again.
+func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
+	s := need(t, &first)
+	reserved, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := reserved.Addr().String()
+	reserved.Close()
+	s.startController(t, "--metrics-bind-address="+address)
+	h := newShoot(t, s, "alerts")
+	if err := h.component(h.values("api", "A", "no address")).Deploy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error {
+		answer, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return err
+		}
+		for _, series := range []string{
+			`controller_runtime_reconcile_total\{controller="dnsrecord",result="requeue_after"\} [1-9]`,
+			`workqueue_depth\{[^}]*name="dnsrecord"[^}]*\} `,
+		} {
+			if !regexp.MustCompile(series).Match(text) {
+				return fmt.Errorf("no metric %s in\n%s", series, text)
+			}
+			name, _, _ := strings.Cut(series, `\{`)
+			if !slices.ContainsFunc(rules(t).Groups[0].Rules, func(r monitoringv1.Rule) bool { return strings.Contains(r.Expr.String(), name+"{") }) {
+				t.Errorf("no alert is of %s", name)
+			}
+		}
+		return nil
+	})
 }
 
 // The Leases of the heartbeat and of the election are what the controller's Role names.

@@ -419,3 +419,15 @@ func (s *seed) zone(t *testing.T, domain, for_ string, change ...func(*v1alpha1.
 	}
 	return made
 }
+
+// putRecord makes a Record that no DNSRecord asks for.
+func (s *seed) putRecord(t *testing.T, namespace, domain, of, value string) {
+	t.Helper()
+	record := &v1alpha1.Record{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(strings.TrimSuffix(domain, "."), ".", "-")},
+		Spec:       v1alpha1.RecordSpec{DomainName: domain, Type: of, Values: []string{value}},
+	}
+	if _, err := s.kubizone.KubizoneV1alpha1().Records(namespace).Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -127,15 +127,10 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes into the status which Zone has the Record. When a change was written it removes the last error,
-// which was about what stood before: gardenlet gives up on an object that has one.
+// recordProgress writes the Zone into the status. When a change was written it removes the last error, which was about
+// what stood before: gardenlet gives up on an object that has one.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
-	zone, lastError := dns.Status.Zone, dns.Status.LastError
-	if in := record.Status.ZoneRef; in != nil {
-		if name := zonePrefix + in.Namespace + "/" + in.Name; zone == nil || *zone != name {
-			zone = &name
-		}
-	}
+	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
 		lastError = nil
 	}
@@ -183,9 +178,6 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	records := to.client.KubizoneV1alpha1().Records(want.Namespace)
 	have, err := records.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		if want.Spec.ZoneRef == nil {
-			want.Spec.ZoneRef = zoneOfStatus(dns)
-		}
 		before := slices.Clone(dns.Status.Conditions)
 		if err := a.markBegun(ctx, dns); err != nil {
 			return nil, false, err
@@ -213,8 +205,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	changed := have.DeepCopy()
 	changed.Spec = want.Spec
 	if want.Spec.ZoneRef == nil {
-		// A zone that is chosen stays. One that the server chose is in no zoneRef: if a zone is split, the Record
-		// moves.
+		// The Zone of a spec.zone that is gone stays chosen, as status.zone says.
 		changed.Spec.ZoneRef = have.Spec.ZoneRef
 	}
 	changed.Labels = merge(have.Labels, want.Labels)

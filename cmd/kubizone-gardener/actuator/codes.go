@@ -43,7 +43,8 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
-	// The type of a DNSRecord changes by removal and creation, and the removal may not be over.
+	// Of a Record that waits beside other data, and is tried again when that goes. A write beside other data is refused
+	// with 422.
 	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
 	// These end without a person.
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,

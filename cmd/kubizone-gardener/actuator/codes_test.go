@@ -46,7 +46,6 @@ func TestCoded_eachCauseHasOneCode(t *testing.T) {
 		{"403 of a held name", forbidden(v1alpha1.ReasonNameHeld), gardencorev1beta1.ErrorConfigurationProblem},
 		{"403 of a limit", forbidden(v1alpha1.ReasonLimitExceeded), gardencorev1beta1.ErrorInfraQuotaExceeded},
 		{"403 of a budget", forbidden(reasonNamespaceBudget), gardencorev1beta1.ErrorInfraQuotaExceeded},
-		{"403 of a CNAME beside other data", forbidden(v1alpha1.ReasonCNAMEConflict), gardencorev1beta1.ErrorRetryableConfigurationProblem},
 		{"403 of a zone that is deleted", forbidden(v1alpha1.ReasonZoneTerminating), gardencorev1beta1.ErrorRetryableInfraDependencies},
 		{"404", apierrors.NewNotFound(records, "api"), gardencorev1beta1.ErrorConfigurationProblem},
 		{"409", apierrors.NewConflict(records, "api", errors.New("changed")), gardencorev1beta1.ErrorRetryableInfraDependencies},

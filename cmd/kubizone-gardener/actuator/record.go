@@ -92,15 +92,20 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneOfStatus is the Zone that had the Record before, by status.zone; nil: none had. A status in another form is of
-// another provider, which had the DNSRecord before.
-func zoneOfStatus(dns *extensionsv1alpha1.DNSRecord) *v1alpha1.ZoneReference {
-	if dns.Status.Zone == nil || !strings.HasPrefix(*dns.Status.Zone, zonePrefix) {
-		return nil
+// zoneForStatus is status.zone once the Record is in a Zone: the Zone of spec.zone, or the one that the server chose
+// first. Gardener's contract has the choice written once. A value without the prefix is of another provider, which had
+// the DNSRecord before.
+//
+// No Record is bound to the Zone of a status. The server takes none but the longest Zone that encloses a name (S2.1),
+// so a zoneRef would change nothing until that Zone is split, and would have the name refused from then on.
+func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
+	zone, in := dns.Status.Zone, record.Status.ZoneRef
+	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
+	if in == nil || chosen && (dns.Spec.Zone == nil || *dns.Spec.Zone == "") {
+		return zone
 	}
-	zone, err := parseZone(*dns.Status.Zone, target{})
-	if err != nil {
-		return nil
+	if name := zonePrefix + in.Namespace + "/" + in.Name; !chosen || *zone != name {
+		return &name
 	}
 	return zone
 }

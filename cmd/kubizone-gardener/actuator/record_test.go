@@ -13,6 +13,8 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // codesOf are the codes of an error, which has exactly one.
@@ -126,19 +128,37 @@ func TestMakeRecord_zoneIsANamespaceAndAName(t *testing.T) {
 	}
 }
 
-// The other forms are of providers that had the DNSRecord before: aws-route53, azure-dns, google-clouddns.
-func TestZoneOfStatus_isOneOfKubizone(t *testing.T) {
-	for status, want := range map[string]string{
-		"kubi.zone/platform/example-org": "platform/example-org", "/hostedzone/Z2FDTNDATAQYW2": "", "resources/example.org": "", "project/example-org": "", "kubi.zone/x/": "",
+func TestZoneForStatus_isWrittenOnce(t *testing.T) {
+	const first, other = "kubi.zone/platform/example-org", "kubi.zone/platform/inner-example-org"
+	in := &v1alpha1.AdoptingZone{Namespace: "platform", Name: "inner-example-org"}
+	for _, c := range []struct {
+		name, spec, status string
+		in                 *v1alpha1.AdoptingZone
+		want               string
+	}{
+		{"no Zone has the Record", "", "", nil, ""},
+		{"no Zone has it any more", "", first, nil, first},
+		{"the first", "", "", in, other},
+		{"the same", "", other, in, other},
+		{"the Record has moved", "", first, in, first},
+		{"spec.zone says another", "platform/inner-example-org", first, in, other},
+		{"of aws-route53", "", "/hostedzone/Z2FDTNDATAQYW2", in, other},
+		{"of azure-dns", "", "resources/example.org", in, other},
+		{"of google-clouddns", "", "project/example-org", in, other},
 	} {
 		dns := newDNSRecord("api.example.org", "A")
-		dns.Status.Zone = &status
-		got := ""
-		if zone := zoneOfStatus(dns); zone != nil {
-			got = zone.Namespace + "/" + zone.Name
+		if c.spec != "" {
+			dns.Spec.Zone = &c.spec
 		}
-		if got != want {
-			t.Errorf("%q is %q, want %q", status, got, want)
+		if c.status != "" {
+			dns.Status.Zone = &c.status
+		}
+		got := ""
+		if zone := zoneForStatus(dns, &v1alpha1.Record{Status: v1alpha1.RecordStatus{ZoneRef: c.in}}); zone != nil {
+			got = *zone
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
