@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -239,6 +240,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	}
 	t.Run("a scrape", r.scraped)
 
+	t.Run("an account for Gardener", r.givesGardenerAnAccount)
+
 	t.Run("an upgrade", r.upgraded)
 
 	stopController()
@@ -343,6 +346,45 @@ func (r *release) scraped(t *testing.T) {
 	}
 }
 
+// givesGardenerAnAccount: the commands of docs/gardener.md make a kubeconfig that may write Records in one namespace, and
+// nothing else.
+func (r *release) givesGardenerAnAccount(t *testing.T) {
+	commands, err := rig.ReadConsole("../../docs/gardener.md", "Credentials")
+	if err != nil || len(commands) == 0 {
+		t.Fatalf("docs/gardener.md has %d commands: %v", len(commands), err)
+	}
+	r.must("create", "namespace", "gardener")
+	config, err := kuberig.ClientConfig(r.kube.AdminKubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nexec "+r.kubectl+` "$@"`+"\n"), 0o700); err != nil { //nolint:gosec // it is executed
+		t.Fatal(err)
+	}
+	for _, c := range commands {
+		if strings.HasPrefix(c.Line, "helm ") {
+			r.mustHelm("upgrade", "kubizone", chart, "--set", "gardener.enabled=true", "--set", "gardener.namespaces={gardener}")
+			r.until("true", "get", "secret", "gardener-landscape", "-n", "gardener", "-o", `go-template={{if .data.token}}true{{end}}`)
+			continue
+		}
+		command := exec.CommandContext(r.context(), "bash", "-c", strings.ReplaceAll(c.Line, "https://api.example.org", config.Host))
+		command.Dir, command.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+r.kube.AdminKubeconfig())
+		if out, err := command.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != strings.TrimSpace(c.Output) {
+			t.Fatalf("$ %s%v\n%s", c.Line, err, out)
+		}
+	}
+	account := []string{"--kubeconfig", filepath.Join(dir, "gardener.kubeconfig"), "auth", "can-i"}
+	for _, want := range []struct{ ask, may string }{
+		{"create records.kubi.zone -n gardener", "yes"}, {"update records.kubi.zone -n gardener", "yes"}, {"delete records.kubi.zone -n gardener", "yes"},
+		{"create records.kubi.zone -n team-a", "no"}, {"list records.kubi.zone -n gardener", "no"}, {"get zones.kubi.zone -n team-a", "no"}, {"get secrets -n gardener", "no"},
+	} {
+		if out, _, _ := r.run("", append(account, strings.Fields(want.ask)...)...); strings.TrimSpace(out) != want.may {
+			t.Errorf("the account may %s: %s, want %s", want.ask, out, want.may)
+		}
+	}
+}
+
 // upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data
 // cannot follow.
 func (r *release) upgraded(t *testing.T) {
@@ -396,6 +438,9 @@ func TestChart_refusesWrongValues(t *testing.T) {
 		"classes.internal.secrets.dns=transfer": "at '/classes/internal/secrets/dns': got string, want array",
 		"image.repository=":                     "image.repository is empty: take the chart of a release",
 		"apiserver.securePort=443":              "at '/apiserver/securePort': minimum",
+
+		"gardener.enabled=true":                         "at '/gardener/namespaces': minItems",
+		"gardener.enabled=true,gardener.namespaces={*}": "at '/gardener/namespaces/0'",
 
 		"primary.enabled=true,primary.tsigSecretName=,primary.transferTo={192.0.2.53}": "primary.transferTo names secondaries, and without primary.tsigSecretName",
 	} {

@@ -110,7 +110,9 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 		components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
 		"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update}",
 	))))
-	fmt.Fprintf(&got, "\n# fleet, in one namespace, with a primary\n%s", grants(t, decode(t, template(t, components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}"))))
+	fmt.Fprintf(&got, "\n# fleet, in one namespace, with a primary, and an account for Gardener\n%s", grants(t, decode(t, template(t,
+		components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}", "gardener.enabled=true,gardener.namespaces={gardener}",
+	))))
 	const golden = "testdata/rbac.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
