@@ -346,8 +346,8 @@ func (r *release) scraped(t *testing.T) {
 	}
 }
 
-// givesGardenerAnAccount: the commands of docs/gardener.md make a kubeconfig that may write Records in one namespace, and
-// nothing else.
+// givesGardenerAnAccount: the commands of docs/gardener.md make a kubeconfig that may write Records in one namespace,
+// and nothing else.
 func (r *release) givesGardenerAnAccount(t *testing.T) {
 	commands, err := rig.ReadConsole("../../docs/gardener.md", "Credentials")
 	if err != nil || len(commands) == 0 {
