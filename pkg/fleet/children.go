@@ -78,7 +78,23 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 			c.forgetRemoved(c.factories[namespace], resource)
 		}
 	}
+	for _, informer := range c.listInformers() {
+		if err := informer.AddIndexers(cache.Indexers{indexOwner: listOwner}); err != nil {
+			panic(err) // the informer has not been started
+		}
+	}
 	return c
+}
+
+// indexOwner finds objects by what they were made for: NAMESPACE/KIND/NAME.
+const indexOwner = "owner"
+
+func listOwner(object any) ([]string, error) {
+	o, ok := object.(metav1.Object)
+	if !ok || o.GetAnnotations()[render.AnnotationOwner] == "" {
+		return nil, nil
+	}
+	return []string{o.GetNamespace() + "/" + o.GetAnnotations()[render.AnnotationOwner]}, nil
 }
 
 // forgetRemoved forgets what was applied of each object that is gone: servers come and go as often as users want.
@@ -144,14 +160,26 @@ func (c *children) cached(resource schema.GroupVersionResource, namespace, name 
 	return object
 }
 
+// findByIndex returns the objects of an informer that an index has under a key.
+func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
+	found, err := in.GetIndexer().ByIndex(index, key)
+	if err != nil {
+		panic(err) // New makes the indexes
+	}
+	all := make([]T, len(found))
+	for i, one := range found {
+		all[i] = one.(T)
+	}
+	return all
+}
+
 // of are the objects of a resource that were made for an owner, KIND/NAME.
 func (c *children) of(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
 	informer, err := c.factory(namespace).ForResource(resource)
 	if err != nil {
 		panic(err)
 	}
-	all, _ := informer.Lister().ByNamespace(namespace).List(labels.Everything())
-	return slices.DeleteFunc(all, func(o runtime.Object) bool { return accessor(o).GetAnnotations()[render.AnnotationOwner] != owner })
+	return findByIndex[runtime.Object](informer.Informer(), indexOwner, namespace+"/"+owner)
 }
 
 func accessor(o runtime.Object) metav1.Object {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,7 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	bind9listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
@@ -137,57 +139,116 @@ func newLoop(reconcile func(context.Context, cache.ObjectName) (time.Duration, e
 // followChanges has each change lead to the objects that it concerns.
 func (f *Fleet) followChanges() error {
 	ours := f.Informers.Bind9().V1alpha1()
-	var wrong []error
-	on := func(informer cache.SharedIndexInformer, tell func(object metav1.Object)) {
-		handle := func(object any) {
-			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = gone.Obj
-			}
-			if object, ok := object.(metav1.Object); ok {
-				tell(object)
-			}
+	wrong := []error{ours.Bind9Instances().Informer().AddIndexers(cache.Indexers{indexCluster: listClusterOf})}
+	handle := func(before, object any) {
+		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = gone.Obj
 		}
-		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: handle, UpdateFunc: func(_, object any) { handle(object) }, DeleteFunc: handle})
+		if object, ok := object.(metav1.Object); ok {
+			before, _ := before.(metav1.Object)
+			f.followChange(object, before)
+		}
+	}
+	followed := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(), ours.Bind9Instances().Informer(),
+		f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(), f.common.Core().V1().Namespaces().Informer())
+	for _, factory := range f.children.superseded {
+		followed = append(followed, factory.Apps().V1().ReplicaSets().Informer())
+	}
+	for _, informer := range followed {
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(object any) { handle(nil, object) }, UpdateFunc: handle, DeleteFunc: func(object any) { handle(nil, object) },
+		})
 		wrong = append(wrong, err)
 	}
-	on(ours.ClusterBind9Providers().Informer(), func(o metav1.Object) { f.look("provider", "", o.GetName()) })
-	on(ours.Bind9Clusters().Informer(), func(o metav1.Object) {
-		f.look("cluster", o.GetNamespace(), o.GetName())
-		f.lookAtInstances(o.GetNamespace(), o.GetName())
+	return errors.Join(wrong...)
+}
+
+// followChange has the objects looked at that a change of one concerns. before is what was there before an update, nil
+// for an object that came or went. A status that is written concerns no object below: else each server of a thousand
+// that becomes ready had all of them looked at.
+func (f *Fleet) followChange(object, before metav1.Object) {
+	namespace, name := object.GetNamespace(), object.GetName()
+	switch o := object.(type) {
+	case *bind9.ClusterBind9Provider:
+		f.look("provider", "", name)
+	case *bind9.Bind9Cluster:
+		f.look("cluster", namespace, name)
+		if isOtherSpec(o, before) {
+			f.lookAtInstances(namespace, name)
+		}
 		// The provider of a cluster has the cluster's name.
-		f.look("provider", "", o.GetName())
-	})
-	on(ours.Bind9Instances().Informer(), func(o metav1.Object) {
-		f.look("instance", o.GetNamespace(), o.GetName())
-		if instance, ok := o.(*bind9.Bind9Instance); ok && instance.Spec.ClusterRef != nil {
-			f.look("cluster", o.GetNamespace(), instance.Spec.ClusterRef.Name)
+		f.look("provider", "", name)
+	case *bind9.Bind9Instance:
+		f.look("instance", namespace, name)
+		if o.Spec.ClusterRef != nil {
+			f.look("cluster", namespace, o.Spec.ClusterRef.Name)
 		}
-	})
-	on(f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(), func(metav1.Object) {
-		all, _ := f.instances.List(labels.Everything())
-		for _, instance := range all {
-			f.look("instance", instance.Namespace, instance.Name)
+	case *v1alpha1.DNSClass:
+		if !isOtherSpec(o, before) {
+			return
 		}
-	})
-	on(f.common.Core().V1().Namespaces().Informer(), func(metav1.Object) {
+		for in := range listServerNamespaces(o, before) {
+			all, _ := f.instances.Bind9Instances(in).List(labels.Everything())
+			for _, instance := range all {
+				f.look("instance", in, instance.Name)
+			}
+		}
+	case *appsv1.ReplicaSet:
+		f.look("instance", namespace, o.Labels[labelSuperseded])
+	case *corev1.Namespace:
 		all, _ := f.providers.List(labels.Everything())
 		for _, provider := range all {
 			f.look("provider", "", provider.Name)
 		}
-	})
-	f.followSuperseded(on)
-	for _, informer := range f.children.listInformers() {
-		on(informer, func(o metav1.Object) {
-			switch kind, name, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
-			case render.KindInstance:
-				f.look("instance", o.GetNamespace(), name)
-			case render.KindCluster:
-				f.look("cluster", o.GetNamespace(), name)
-				f.lookAtInstances(o.GetNamespace(), name)
+	default:
+		switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
+		case render.KindInstance:
+			f.look("instance", namespace, owner)
+		case render.KindCluster:
+			f.look("cluster", namespace, owner)
+			if _, key := o.(*corev1.Secret); key {
+				f.lookAtInstances(namespace, owner)
 			}
-		})
+		}
 	}
-	return errors.Join(wrong...)
+}
+
+// isOtherSpec reports whether more than the status of an object has changed. before is nil for one that came or went.
+func isOtherSpec(o, before metav1.Object) bool {
+	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() || (o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
+}
+
+// listServerNamespaces are those in which a class, as it is and as it was, may have servers (listCatalogs).
+func listServerNamespaces(classes ...metav1.Object) map[string]bool {
+	in := map[string]bool{}
+	for _, object := range classes {
+		of, ok := object.(*v1alpha1.DNSClass)
+		if !ok {
+			continue
+		}
+		if block := of.Spec.Bind9; block != nil {
+			if block.ClusterRef != nil {
+				in[block.ClusterRef.Namespace] = true
+			}
+			for _, from := range block.InstancesFrom {
+				for _, namespace := range from.Namespaces {
+					in[namespace] = true
+				}
+			}
+		}
+		if block := of.Spec.Transfer; block != nil {
+			refs := []*v1alpha1.SecretReference{block.TSIGSecretRef}
+			for _, secondary := range block.Secondaries {
+				refs = append(refs, secondary.TSIGSecretRef)
+			}
+			for _, ref := range refs {
+				if ref != nil {
+					in[ref.Namespace] = true
+				}
+			}
+		}
+	}
+	return in
 }
 
 func (f *Fleet) look(kind, namespace, name string) {
@@ -200,12 +261,20 @@ func (f *Fleet) lookAtInstances(namespace, cluster string) {
 	}
 }
 
+// indexCluster finds instances by the cluster that they name: NAMESPACE/NAME.
+const indexCluster = "cluster"
+
+func listClusterOf(object any) ([]string, error) {
+	instance, ok := object.(*bind9.Bind9Instance)
+	if !ok || instance.Spec.ClusterRef == nil {
+		return nil, nil
+	}
+	return []string{instance.Namespace + "/" + instance.Spec.ClusterRef.Name}, nil
+}
+
 // instancesOf are the instances that name a cluster.
 func (f *Fleet) instancesOf(namespace, cluster string) []*bind9.Bind9Instance {
-	all, _ := f.instances.Bind9Instances(namespace).List(labels.Everything())
-	return slices.DeleteFunc(all, func(i *bind9.Bind9Instance) bool {
-		return i.Spec.ClusterRef == nil || i.Spec.ClusterRef.Name != cluster
-	})
+	return findByIndex[*bind9.Bind9Instance](f.Informers.Bind9().V1alpha1().Bind9Instances().Informer(), indexCluster, namespace+"/"+cluster)
 }
 
 // StartWithContext starts the informers of the cluster, which end with ctx.

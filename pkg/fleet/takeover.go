@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/fleet/render"
@@ -212,13 +211,4 @@ func (f *Fleet) removeSuperseded(ctx context.Context, server *render.Server) (ti
 		wrong = append(wrong, f.children.removeObject(ctx, replicaSets, set))
 	}
 	return again, errors.Join(wrong...)
-}
-
-// followSuperseded has each change of a ReplicaSet that was superseded lead to its instance.
-func (f *Fleet) followSuperseded(on func(cache.SharedIndexInformer, func(metav1.Object))) {
-	for _, factory := range f.children.superseded {
-		on(factory.Apps().V1().ReplicaSets().Informer(), func(o metav1.Object) {
-			f.look("instance", o.GetNamespace(), o.GetLabels()[labelSuperseded])
-		})
-	}
 }
