@@ -100,7 +100,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	secrets := delivering.ClusterSecrets{Client: w.cluster.CoreV1()}
+	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
 		Providers: delivering.Sources{Members: members, Views: set, Client: client, Servers: transferclass.NewServers(servers), Secrets: secrets}.Constructors(),

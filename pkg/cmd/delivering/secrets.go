@@ -11,29 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
-
 	"kubi.zone/kubizone/pkg/controller/class"
 )
-
-// ClusterSecrets are those of a cluster, each got by its name: the right to get the ones that classes name is enough.
-type ClusterSecrets struct{ Client coreclient.SecretsGetter }
-
-var _ class.Secrets = ClusterSecrets{}
-
-// Get asks the kube-apiserver.
-func (s ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
-	secret, err := s.Client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return secret.Data, nil
-}
 
 // DirectorySecrets are files NAMESPACE/NAME/KEY below a directory, as a volume of a Secret has them. The empty one
 // has none.

@@ -111,5 +111,5 @@ func (c *Config) secrets(reach *rest.Config) (class.Secrets, error) {
 	if err != nil {
 		return nil, err
 	}
-	return delivering.ClusterSecrets{Client: client.CoreV1()}, nil
+	return delivering.NewClusterSecrets(client.CoreV1()), nil
 }

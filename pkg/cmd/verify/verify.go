@@ -131,7 +131,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		if err != nil {
 			return err
 		}
-		run.secrets = delivering.ClusterSecrets{Client: core}
+		run.secrets = delivering.NewClusterSecrets(core)
 	}
 	var unrepaired error
 	if o.Repair {

@@ -1,0 +1,179 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivering
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"kubi.zone/kubizone/pkg/controller/class"
+)
+
+// secretsRig is a cluster that counts reads and watches of Secrets, with a clock that stands.
+type secretsRig struct {
+	*testing.T
+	cluster        *fake.Clientset
+	clock          *clocktesting.FakeClock
+	secrets        *ClusterSecrets
+	reads, watches atomic.Int64
+	// events is what the last watch sends.
+	events *watch.FakeWatcher
+	began  chan struct{}
+	refuse bool
+}
+
+func newSecretsRig(t *testing.T, secrets ...runtime.Object) *secretsRig {
+	r := &secretsRig{T: t, cluster: fake.NewClientset(secrets...), clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), events: watch.NewFake(), began: make(chan struct{}, 10)}
+	r.cluster.PrependReactor("get", "secrets", func(ktesting.Action) (bool, runtime.Object, error) {
+		r.reads.Add(1)
+		return false, nil, nil
+	})
+	r.cluster.PrependWatchReactor("secrets", func(action ktesting.Action) (bool, watch.Interface, error) {
+		r.watches.Add(1)
+		defer func() { r.began <- struct{}{} }()
+		if r.refuse {
+			return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "", errors.New("no right to watch"))
+		}
+		if of := action.(ktesting.WatchAction).GetWatchRestrictions().Fields.String(); of != "metadata.name=key" {
+			t.Errorf("it watches %q", of)
+		}
+		return true, r.events, nil
+	})
+	r.secrets = newClusterSecrets(r.cluster.CoreV1(), r.clock)
+	return r
+}
+
+func (r *secretsRig) get() string {
+	r.Helper()
+	data, err := r.secrets.Get(r.Context(), "dns", "key")
+	if errors.Is(err, class.ErrSecretNotFound) {
+		return "none"
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(data["secret"])
+}
+
+// settle asks until an answer costs no read.
+func (r *secretsRig) settle(want string) {
+	r.Helper()
+	if err := wait.PollUntilContextTimeout(r.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		before := r.reads.Load()
+		return r.get() == want && r.reads.Load() == before, nil
+	}); err != nil {
+		r.Fatalf("%v; it is %q", err, r.get())
+	}
+}
+
+func keySecret(value, version string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "key", ResourceVersion: version}, Data: map[string][]byte{"secret": []byte(value)}}
+}
+
+// A Secret that is watched is read again only after it has changed, came or went.
+func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
+	r := newSecretsRig(t, keySecret("one", "1"))
+	r.get()
+	<-r.began
+	r.settle("one")
+	reads := r.reads.Load()
+	r.events.Add(keySecret("one", "1")) // the first event of a watch is what is there
+	r.clock.Step(time.Hour)
+	for range 100 {
+		if got := r.get(); got != "one" {
+			t.Fatalf("it is %q", got)
+		}
+	}
+	if r.reads.Load() != reads {
+		t.Errorf("%d reads of a Secret that did not change", r.reads.Load()-reads)
+	}
+	tracker := r.cluster.Tracker()
+	for _, step := range []struct {
+		value string
+		tell  func(runtime.Object)
+	}{{"two", r.events.Modify}, {"none", r.events.Delete}, {"three", r.events.Add}} {
+		err := tracker.Delete(corev1.SchemeGroupVersion.WithResource("secrets"), "dns", "key")
+		secret := keySecret(step.value, step.value)
+		if step.value != "none" {
+			err = tracker.Add(secret)
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		step.tell(secret)
+		r.settle(step.value)
+	}
+	if r.watches.Load() != 1 {
+		t.Errorf("%d watches", r.watches.Load())
+	}
+}
+
+// A change while no watch stood is seen by the read that the next watch begins with.
+func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
+	r := newSecretsRig(t, keySecret("one", "1"))
+	r.get()
+	<-r.began
+	r.settle("one")
+	if err := r.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), keySecret("two", "2"), "dns"); err != nil {
+		t.Fatal(err)
+	}
+	former := r.events
+	r.events = watch.NewFake()
+	former.Stop()
+	for !r.clock.HasWaiters() {
+		time.Sleep(time.Millisecond)
+	}
+	r.clock.Step(watchAgain)
+	<-r.began
+	r.settle("two")
+}
+
+// Without the right to watch a Secret is read once in five seconds, however many classes ask.
+func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
+	r := newSecretsRig(t, keySecret("one", "1"))
+	r.refuse = true
+	r.get()
+	<-r.began
+	for range 10 {
+		r.get()
+	}
+	if r.reads.Load() != 1 {
+		t.Errorf("%d reads at once", r.reads.Load())
+	}
+	r.clock.Step(unwatchedAge)
+	r.get()
+	if r.reads.Load() != 2 {
+		t.Errorf("%d reads, five seconds later", r.reads.Load())
+	}
+}
+
+// A Secret that no class asks for any more is not watched any more.
+func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
+	r := newSecretsRig(t, keySecret("one", "1"))
+	r.get()
+	<-r.began
+	one := r.secrets.known[struct{ Namespace, Name string }{"dns", "key"}]
+	r.settle("one")
+	r.clock.Step(unusedAge)
+	r.refuse = true
+	if _, err := r.secrets.Get(t.Context(), "dns", "other"); !errors.Is(err, class.ErrSecretNotFound) {
+		t.Fatal(err)
+	}
+	if len(r.secrets.known) != 1 || one == nil {
+		t.Errorf("known: %v", r.secrets.known)
+	}
+}
