@@ -44,8 +44,8 @@ type KubeConfig struct {
 	ControllerManager bool
 	// Controllers are further ones of kube-controller-manager, by name.
 	Controllers []string
-	// Args are further flags of kube-apiserver.
-	Args []string
+	// Args are further flags of kube-apiserver, ManagerArgs of kube-controller-manager.
+	Args, ManagerArgs []string
 }
 
 // Kube is a control plane: etcd, kube-apiserver with RBAC and aggregation, and on request kube-controller-manager.
@@ -60,6 +60,7 @@ type Kube struct {
 	apiserver *rig.Process
 	manager   *rig.Process
 	further   []string // controllers
+	flags     []string // of kube-controller-manager
 	admin     *rest.Config
 }
 
@@ -77,7 +78,7 @@ func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err erro
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	k := &Kube{dir: dir, further: c.Controllers}
+	k := &Kube{dir: dir, further: c.Controllers, flags: c.ManagerArgs}
 	defer func() {
 		if err != nil {
 			k.Close()
@@ -184,13 +185,13 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 		return err
 	}
 	file := func(name string) string { return filepath.Join(k.dir, name) }
-	k.manager, err = rig.StartProcess(sparing, k.dir, program,
+	k.manager, err = rig.StartProcess(sparing, k.dir, program, append([]string{
 		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
 		"--bind-address", at.Addr().String(), "--secure-port", port(at), "--leader-elect=false",
 		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
 		"--service-account-private-key-file", file("accounts.key"), "--use-service-account-credentials=true",
 		"--controllers", strings.Join(append([]string{controllers}, k.further...), ","), "--concurrent-gc-syncs", "5", "--concurrent-namespace-syncs", "5",
-	)
+	}, k.flags...)...)
 	if err != nil {
 		return err
 	}
