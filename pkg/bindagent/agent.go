@@ -40,6 +40,8 @@ type Config struct {
 	ZoneDir string
 	// ConfigDir has the files of named's configuration; empty: they are not watched.
 	ConfigDir string
+	// CatalogsFile has the names of the catalog zones that named follows, one a line; empty: there are none.
+	CatalogsFile string
 	// Authenticate returns the name of the client of a request, or a refusal.
 	Authenticate func(*http.Request) (client string, err error)
 	// Rate and Burst bound the requests of one address, a second. 0: defaultRate and defaultBurst.

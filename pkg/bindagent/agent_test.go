@@ -401,7 +401,7 @@ func TestReady_failsWithNamed(t *testing.T) {
 	now := time.Now()
 	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
 	f.token = "" // open to all
-	f.want(200, `["zone_dir: ok","rndc: ok","dns: ok"]`, "GET", "/ready", nil)
+	f.want(200, `["zone_dir: ok","rndc: ok","dns: ok","zones: ok"]`, "GET", "/ready", nil)
 	f.want(200, `"agent":"kubizone"`, "GET", "/health", nil)
 	f.bind.Stop()
 	f.want(200, "", "GET", "/ready", nil) // the last look answers for a second

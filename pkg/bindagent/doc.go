@@ -10,7 +10,8 @@
 //	    another is 409. No file of a zone that named has is written: each new zone has a file of a new name.
 //	A2. An unknown zone is 404, and only an unknown zone. 503 with Retry-After says that named did not answer.
 //	A3. /ready is 503 unless named answers on its control channel and by DNS, and the directory of zones can be
-//	    written.
+//	    written. After a start of named it is 503 until every zone is loaded that named has from the agent, or from a
+//	    catalog by which all servers had it once; after two minutes 99 of 100 are enough.
 //	A4. Names, types and values are read and written by their RFCs: every type goes into a zone, and no text of a
 //	    client reaches a file, a command or a message as it is.
 //	A5. Nothing but /health, /ready and /metrics is answered without authentication.

@@ -122,6 +122,25 @@ func (f zoneFiles) listZones() ([]string, error) {
 	return slices.Compact(zones), nil
 }
 
+// listContent returns the zones of which named has a file: of a secondary it has one from the first transfer on.
+func (f zoneFiles) listContent() ([]name.Name, error) {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	var zones []name.Name
+	for _, entry := range entries {
+		found := zoneFileName.FindStringSubmatch(entry.Name())
+		if found == nil || !strings.HasSuffix(entry.Name(), zoneSuffix) {
+			continue
+		}
+		if zone, err := name.Parse(strings.TrimSuffix(unescapeZone(found[1]), ".") + "."); err == nil {
+			zones = append(zones, zone)
+		}
+	}
+	return zones, nil
+}
+
 func (f zoneFiles) checkWritable() error {
 	file, err := os.CreateTemp(f.dir, ".ready-*")
 	if err != nil {

@@ -23,6 +23,8 @@ type readiness struct {
 	mu     sync.Mutex
 	looked time.Time
 	last   protocol.Ready
+	// loading is guarded by mu too.
+	loading loading
 }
 
 // serveReady answers 503 unless all checks pass (A3).
@@ -51,10 +53,13 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 			a.ready.last.Checks = append(a.ready.last.Checks, what+": "+result)
 		}
 		note("zone_dir", a.files.checkWritable())
-		_, err := a.call(ctx, "status")
+		status, err := a.call(ctx, "status")
 		note("rndc", err)
 		_, err = a.queryRRset(ctx, name.Root, rdata.SOA)
 		note("dns", err)
+		if a.ready.last.Ready {
+			note("zones", a.checkZones(ctx, status))
+		}
 		if a.config.ConfigDir != "" {
 			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
 			// One that named has loaded serves on while the next one is refused: a wrong file that all servers get at

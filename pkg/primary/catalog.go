@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -30,18 +31,32 @@ const catalogInterval = 250 * time.Millisecond
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due are the members whose row is not as it is published: what shall be there, or the zero Name.
-	due map[name.Rel]name.Name
+	// due are the members whose row is not as it is published: what shall be there, or the zero listing.
+	due map[name.Rel]listing
 	// published is what the snapshot has.
-	published map[name.Rel]name.Name
+	published map[name.Rel]listing
 	// serial is the snapshot's, wanted that of the members.
 	serial, wanted serial.Serial
 	// last is when the snapshot was published.
 	last time.Time
 }
 
+// listing is what a catalog says of one member.
+type listing struct {
+	zone        name.Name
+	unconfirmed bool
+}
+
+// ttl of the member's PTR.
+func (l listing) ttl() content.TTL {
+	if l.unconfirmed {
+		return content.ExplicitTTL(dns.UnconfirmedTTL)
+	}
+	return content.InheritTTL()
+}
+
 func newCatalog(class string, fqdn name.Name) *catalog {
-	return &catalog{class: class, fqdn: fqdn, due: map[name.Rel]name.Name{}, published: map[name.Rel]name.Name{}}
+	return &catalog{class: class, fqdn: fqdn, due: map[name.Rel]listing{}, published: map[name.Rel]listing{}}
 }
 
 const catalogUID = "catalog of class " // no object's uid has blanks in it
@@ -60,15 +75,15 @@ func memberRow(uid string, zone name.Name) name.Rel {
 }
 
 // addMember and remove take note of a change, on nil of none.
-func (c *catalog) addMember(uid string, zone name.Name) {
+func (c *catalog) addMember(uid string, of listing) {
 	if c != nil {
-		c.due[memberRow(uid, zone)] = zone
+		c.due[memberRow(uid, of.zone)] = of
 	}
 }
 
 func (c *catalog) removeMember(uid string, zone name.Name) {
 	if c != nil {
-		c.due[memberRow(uid, zone)] = name.Name{}
+		c.due[memberRow(uid, zone)] = listing{}
 	}
 }
 
@@ -85,12 +100,12 @@ func memberPointer(row name.Rel, zone name.Name) content.Row {
 }
 
 // makeSnapshot is the catalog of these members, from nothing.
-func (c *catalog) makeSnapshot(members map[string]name.Name, at serial.Serial) *zoneview.Snapshot {
+func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[string]bool, at serial.Serial) *zoneview.Snapshot {
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
 	for uid, zone := range members {
-		row := memberRow(uid, zone)
-		c.published[row] = zone
-		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: content.InheritTTL(), Data: []string{zone.String()}})
+		row, of := memberRow(uid, zone), listing{zone, unconfirmed[uid]}
+		c.published[row] = of
+		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: of.ttl(), Data: []string{zone.String()}})
 	}
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
@@ -112,19 +127,30 @@ func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 
 // makeStep is what leads from a snapshot to all that is due; false where that is nothing.
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
-	inherit := content.InheritTTL()
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
-	for row, zone := range c.due {
+	for row, after := range c.due {
 		before, listed := c.published[row]
-		switch {
-		case listed && zone.IsZero():
-			step.Removed = append(step.Removed, memberPointer(row, before))
-			step.TTLs = append(step.TTLs, content.TTLChange{Owner: row, Type: rdata.PTR, Before: &inherit})
+		if before == after {
+			continue
+		}
+		change := content.TTLChange{Owner: row, Type: rdata.PTR}
+		if listed {
+			ttl := before.ttl()
+			change.Before = &ttl
 			delete(c.published, row)
-		case !listed && !zone.IsZero():
-			step.Added = append(step.Added, memberPointer(row, zone))
-			step.TTLs = append(step.TTLs, content.TTLChange{Owner: row, Type: rdata.PTR, After: &inherit})
-			c.published[row] = zone
+		}
+		if !after.zone.IsZero() {
+			ttl := after.ttl()
+			change.After = &ttl
+			c.published[row] = after
+		}
+		step.TTLs = append(step.TTLs, change)
+		// The label follows from the zone's name, so what is listed before and after is the same zone.
+		switch {
+		case change.Before == nil:
+			step.Added = append(step.Added, memberPointer(row, after.zone))
+		case change.After == nil:
+			step.Removed = append(step.Removed, memberPointer(row, before.zone))
 		}
 	}
 	clear(c.due)

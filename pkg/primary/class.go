@@ -52,6 +52,8 @@ type Membership struct {
 	Serial serial.Serial
 	// Paused are members, by UID, that are listed and not handed out: what secondaries have of them stays.
 	Paused map[string]bool
+	// Unconfirmed are members, by UID, that the catalog lists as dns.UnconfirmedTTL says.
+	Unconfirmed map[string]bool
 }
 
 // Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
@@ -68,8 +70,10 @@ type Class struct {
 	members map[string]name.Name // by UID
 	byName  map[name.Name]string
 	paused  map[string]bool
-	serial  serial.Serial // of the members
-	catalog *catalog      // nil: none
+	// unconfirmed is Membership.Unconfirmed.
+	unconfirmed map[string]bool
+	serial      serial.Serial // of the members
+	catalog     *catalog      // nil: none
 }
 
 // nameMembers are the members that have a name, and the names with the member that has each.
@@ -133,7 +137,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	}
 	if c.catalog == nil && !config.Catalog.IsZero() {
 		c.catalog = newCatalog(c.name, config.Catalog)
-		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.serial), true)
+		s.catalogs.Put(c.catalog.makeSnapshot(c.members, c.unconfirmed, c.serial), true)
 	}
 	s.roster.Store(after)
 	s.changes.note(classUID{class: c}, false)
@@ -182,8 +186,10 @@ func (c *Class) Set(to Membership) {
 		}
 	}
 	for uid, zone := range members {
+		if c.members[uid] != zone || c.unconfirmed[uid] != to.Unconfirmed[uid] {
+			c.catalog.addMember(uid, listing{zone, to.Unconfirmed[uid]})
+		}
 		if c.members[uid] != zone {
-			c.catalog.addMember(uid, zone)
 			c.all.changes.note(classUID{uid: uid}, false)
 		}
 	}
@@ -192,7 +198,7 @@ func (c *Class) Set(to Membership) {
 			c.all.changes.note(classUID{uid: uid}, false) // its secondaries have missed what came meanwhile
 		}
 	}
-	c.members, c.byName, c.paused, c.serial = members, byName, maps.Clone(to.Paused), to.Serial
+	c.members, c.byName, c.paused, c.unconfirmed, c.serial = members, byName, maps.Clone(to.Paused), maps.Clone(to.Unconfirmed), to.Serial
 	if c.catalog != nil {
 		c.catalog.wanted = to.Serial
 	}
@@ -321,7 +327,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
 		c.catalog.last = now
-		set.Put(c.catalog.makeSnapshot(c.members, c.serial), true)
+		set.Put(c.catalog.makeSnapshot(c.members, c.unconfirmed, c.serial), true)
 	}
 	return 0
 }

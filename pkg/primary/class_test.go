@@ -15,7 +15,9 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -191,6 +193,57 @@ func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members ma
 		}
 	}
 	return s.Serial(), members
+}
+
+// A member that no server is expected to have yet is the same member before and after: its label stays, and the TTL
+// alone tells them apart.
+func TestCatalog_tellsUnconfirmedMembersByTTL(t *testing.T) {
+	p, red, _, _, _ := twoClasses(t)
+	ttls := func() map[string]uint32 {
+		t.Helper()
+		of := map[string]uint32{}
+		for entry := range settledCatalog(t, p, red).Entries() {
+			if entry.Type == rdata.PTR {
+				of[entry.Name.String()+" "+entry.Data] = entry.TTL
+			}
+		}
+		return of
+	}
+	begun := ttls()
+	now := time.Unix(1800000000, 0)
+	org, com := Member{"org", name.MustParse("example.org.")}, Member{"com", name.MustParse("example.com.")}
+	set := func(at serial.Serial, want uint32, unconfirmed map[string]bool) {
+		t.Helper()
+		now = now.Add(time.Second)
+		red.Set(Membership{Members: []Member{org, com}, Serial: at, Unconfirmed: unconfirmed})
+		red.publishCatalog(now)
+		for owner, ttl := range ttls() {
+			expected := begun[owner]
+			if strings.HasSuffix(owner, " example.org.") {
+				expected = want
+			}
+			if before, same := begun[owner]; !same || ttl != expected {
+				t.Errorf("at %d: %s has TTL %d, before %d", at, owner, ttl, before)
+			}
+		}
+		if got := settledCatalog(t, p, red).Serial(); got != at {
+			t.Errorf("serial %d, want %d", got, at)
+		}
+	}
+	set(1010, dns.UnconfirmedTTL, map[string]bool{"org": true})
+	set(1011, 0, nil)
+	d, err := p.classes.catalogs.Difference(settledCatalog(t, p, red), 1010)
+	if err != nil || len(d.Removed) != 1 || len(d.Added) != 1 {
+		t.Errorf("IXFR: %+v, %v", d, err)
+	}
+	// A catalog that is made anew has the same.
+	set(1012, dns.UnconfirmedTTL, map[string]bool{"org": true})
+	if err := red.Update(ClassConfig{Catalog: name.MustParse("other.catalog.example.")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Values(ttls())); !slices.Equal(got, []uint32{0, dns.UnconfirmedTTL}) {
+		t.Errorf("another catalog: %v", got)
+	}
 }
 
 // RFC 9432 §4, §5: what the catalog lists is the class, under labels that say which object is meant, and its serial

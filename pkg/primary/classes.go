@@ -54,7 +54,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if of.Serial == 0 && !c.Catalog.IsZero() {
 		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
 	}
-	class := &Class{all: s, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused)}
+	class := &Class{all: s, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused), unconfirmed: maps.Clone(of.Unconfirmed)}
 	class.members, class.byName = nameMembers(of.Members, c.Catalog)
 	return class, class.configureClass(c, true)
 }

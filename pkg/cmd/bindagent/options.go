@@ -50,6 +50,7 @@ type options struct {
 	rndcServer, rndcKeyFile   string
 	dnsServer, updateKeyFile  string
 	zoneDir, configDir        string
+	catalogsFile              string
 	rate, burst               int
 }
 
@@ -84,6 +85,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.updateKeyFile, "update-key-file", o.updateKeyFile, "file of the TSIG key that signs updates; without one it is the control channel's")
 	flags.StringVar(&o.zoneDir, "zone-dir", o.zoneDir, "directory for files of zones, which named has at the same path; both may write there")
 	flags.StringVar(&o.configDir, "config-dir", o.configDir, "directory of named's configuration: after a change of a file there named is told to read it again; empty for none")
+	flags.StringVar(&o.catalogsFile, "catalogs-file", o.catalogsFile, "file with the names of the catalog zones that named follows, one a line: after a start, /ready waits for their members")
 	flags.IntVar(&o.rate, "requests-per-second", o.rate, "requests of one address a second, further ones are answered 429")
 	flags.IntVar(&o.burst, "requests-burst", o.burst, "requests of one address at once")
 }
@@ -180,6 +182,9 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	if info, err := os.Stat(o.configDir); o.configDir != "" && (err != nil || !info.IsDir()) {
 		fault("--config-dir", "%q must be a directory", o.configDir)
 	}
+	if info, err := os.Stat(o.catalogsFile); o.catalogsFile != "" && (err != nil || !info.Mode().IsRegular()) {
+		fault("--catalogs-file", "%q must be a file", o.catalogsFile)
+	}
 	if o.rate < 1 || o.burst < 1 {
 		fault("--requests-per-second and --requests-burst", "must be at least 1")
 	}
@@ -219,7 +224,7 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	}
 	agent, err := bindagent.New(bindagent.Config{
 		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
-		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, Authenticate: auth.Identify,
+		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, CatalogsFile: o.catalogsFile, Authenticate: auth.Identify,
 		Rate: o.rate, Burst: o.burst, Version: version.Number(), Logger: logger, Now: time.Now,
 	})
 	s := &server{listen: o.listen, agent: agent, logger: logger, before: o.rndcServer}

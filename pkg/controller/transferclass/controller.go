@@ -336,7 +336,11 @@ func samePeers(a, b Peers) bool {
 
 // readMembership is what the class has now.
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
-	now := c.Members.Of(of.Name, of.CreationTimestamp.Time)
+	members := c.Members.Of
+	if of.Spec.Bind9 != nil {
+		members = c.Members.OfServers
+	}
+	now := members(of.Name, of.CreationTimestamp.Time)
 	now.Paused = map[string]bool{}
 	for uid, at := range c.Members.Zones(of.Name) {
 		if zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name); err == nil && isPaused(zone) {
@@ -353,7 +357,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		return nil
 	}
 	now := c.readMembership(known.of)
-	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) {
+	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) && maps.Equal(now.Unconfirmed, known.members.Unconfirmed) {
 		return nil
 	}
 	here := map[string]bool{}

@@ -48,15 +48,15 @@ type row struct {
 	of         cache.ObjectName // the Zone
 	// rank decides which of two rows of one name has it.
 	rank precedence.Rank
-	// confirmed: every secondary has the serial that is wanted.
-	confirmed bool
+	// confirmed: every secondary has the serial that is wanted. once: every secondary had some serial.
+	confirmed, once bool
 }
 
 // members are those of one class.
 type members struct {
 	rows map[string]row // by the zone's UID
-	// at is the revision of the last change.
-	at uint64
+	// at is the revision of the last change, onceAt that of the last change of a row's once.
+	at, onceAt uint64
 }
 
 // NewMembers makes Members that are empty before Run.
@@ -88,6 +88,28 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 func (m *Members) Of(class string, created time.Time) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	return m.listMembers(class, created)
+}
+
+// OfServers are the members of a class with a block bind9. Its catalog tells those that not all servers had yet from
+// the others, so its serial moves with that too.
+func (m *Members) OfServers(class string, created time.Time) primary.Membership {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	membership := m.listMembers(class, created)
+	if known := m.classes[class]; known != nil {
+		membership.Serial, membership.Unconfirmed = serialAt(created, max(known.at, known.onceAt)), map[string]bool{}
+		for uid, one := range known.rows {
+			if !one.once {
+				membership.Unconfirmed[uid] = true
+			}
+		}
+	}
+	return membership
+}
+
+// listMembers is Of. The mutex is held.
+func (m *Members) listMembers(class string, created time.Time) primary.Membership {
 	at := m.listed
 	var of []row
 	if known := m.classes[class]; known != nil {
@@ -207,7 +229,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}
 	return row{
 		class: one.Spec.ClassRef.Name, uid: string(one.Spec.Zone.UID), zone: zone, of: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
-		rank: precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)}, confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady),
+		rank: precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)}, confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady), once: one.Status.Serial != 0,
 	}, true
 }
 
@@ -232,6 +254,9 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 		touched[after.class] = true
 		m.rows[at] = after
 		m.classMembers(after.class).rows[after.uid] = after
+	}
+	if is && (!was || before.once != after.once) {
+		m.classMembers(after.class).onceAt = revision
 	}
 	if was && is && before.class == after.class && before.uid == after.uid && before.zone == after.zone && before.rank.ID == after.rank.ID {
 		return

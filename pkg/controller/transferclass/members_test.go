@@ -5,6 +5,7 @@ package transferclass
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -83,9 +84,22 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	if now := m.Of("red", created); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
 		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.Unconfirmed("red"))
 	}
-	do(t, s.Update(deliveryOf("red", "b", "renamed.test.", 13)))
-	do(t, s.Delete(deliveryOf("red", "a", "a.test.", 14)))
-	if now := m.Of("red", created); text(now) != "b=renamed.test." || now.Serial != serialAt(created, 14) {
+	// Of a class of servers the catalog says which zones all of them had once: of the present serial, or of an earlier.
+	first := confirmed.DeepCopy()
+	first.ResourceVersion, first.Status.Serial = lone(13), 1
+	do(t, s.Update(first))
+	later := first.DeepCopy()
+	later.ResourceVersion, later.Status.Conditions = lone(14), nil
+	do(t, s.Update(later))
+	if now, plain := m.OfServers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) || !maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || text(now) != text(plain) || plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
+		t.Errorf("servers: %v at %d, others: %v at %d", now.Unconfirmed, now.Serial, plain.Unconfirmed, plain.Serial)
+	}
+	if now := m.OfServers("none", created); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
+		t.Errorf("a class of nothing: %v at %d", now.Unconfirmed, now.Serial)
+	}
+	do(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
+	do(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
+	if now := m.Of("red", created); text(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
 		t.Errorf("%s at %d", text(now), now.Serial)
 	}
 	if now := m.Of("blue", created); text(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
@@ -96,11 +110,11 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 	// A listing that says the same changes nothing, one that lacks something is all there is.
 	*told = nil
-	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13), deliveryOf("blue", "a", "a.test.", 7)}, lone(20)))
-	if now := m.Of("red", created); now.Serial != serialAt(created, 14) || len(*told) != 0 {
+	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, lone(20)))
+	if now := m.Of("red", created); now.Serial != serialAt(created, 15) || len(*told) != 0 {
 		t.Errorf("nothing new: %d, told of %v", now.Serial, *told)
 	}
-	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13)}, lone(30)))
+	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, lone(30)))
 	if now := m.Of("blue", created); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
 		t.Errorf("blue: %s at %d, told of %v", text(now), now.Serial, *told)
 	}

@@ -1,0 +1,252 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindagent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+const (
+	// loadTime is how long after its start named is held to every expected zone. Then loadShare of a hundred will do.
+	loadTime  = 2 * time.Minute
+	loadShare = 99
+	// askers ask for zones at once, and answerTime bounds the answer to one question: named is on the same host.
+	askers     = 16
+	answerTime = time.Second
+	// maxCatalogs bounds the file that names catalogs, maxCatalog the transfer of one from named, in octets.
+	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
+	// namedInLog is how many of the zones that are missing the log names.
+	namedInLog = 5
+)
+
+// loading is how far named is with the zones that are expected of it since it was started. named that had them once is
+// not asked again before its next start: a zone that is lost later, or a catalog that comes later and cannot be
+// transferred, concerns one class, and a server that is not ready answers for none.
+type loading struct {
+	boot   string // what named says of its start
+	done   bool
+	loaded map[name.Name]bool
+}
+
+// checkZones returns what named lacks of the zones that are expected of it. status is what it says of itself.
+func (a *Agent) checkZones(ctx context.Context, status string) error {
+	l := &a.ready.loading
+	boot := readBoot(status)
+	if boot != l.boot {
+		*l = loading{boot: boot, loaded: map[name.Name]bool{}}
+	}
+	if l.done {
+		return nil
+	}
+	zones, sources, lacking := a.listExpected(ctx)
+	have := func(zone expectedZone) bool { return l.loaded[zone.name] }
+	missing := slices.DeleteFunc(slices.Clone(zones), have)
+	a.askForZones(ctx, missing, l.loaded)
+	missing = slices.DeleteFunc(missing, have)
+	started, err := time.Parse(http.TimeFormat, boot)
+	late := err != nil || a.config.Now().Sub(started) >= loadTime
+	enough := len(missing)*100 <= len(zones)*(100-loadShare)
+	switch {
+	case len(missing) == 0 && lacking == nil, late && enough && (sources > 0 || lacking == nil):
+		l.done = true
+		if len(missing) > 0 || lacking != nil {
+			a.config.Logger.Warn("ready without some zones", "loaded", len(zones)-len(missing), "missing", len(missing), "some", formatZones(missing), "err", lacking)
+		}
+		return nil
+	}
+	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones), formatZones(missing)))
+}
+
+// readBoot returns what named says of its start: another text after each start, RFC 9110's form of a time.
+func readBoot(status string) string {
+	for line := range strings.Lines(status) {
+		if boot, is := strings.CutPrefix(line, "boot time: "); is {
+			return strings.TrimSpace(boot)
+		}
+	}
+	return ""
+}
+
+// expectedZone is a zone that named shall have loaded.
+type expectedZone struct {
+	name name.Name
+	// listed: a catalog has it. Else named may have been told meanwhile that the zone is gone.
+	listed bool
+}
+
+func formatZones(zones []expectedZone) string {
+	var some []string
+	for _, zone := range zones[:min(len(zones), namedInLog)] {
+		some = append(some, zone.name.String())
+	}
+	if len(zones) > namedInLog {
+		some = append(some, "and others")
+	}
+	return strings.Join(some, ", ")
+}
+
+// listExpected returns the zones that named shall have loaded: those of which the agent made a file that has content,
+// and the members of catalogs as named has them, from its disk at first. A member that not all servers of the fleet had
+// yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL). sources is how many catalogs named
+// has, and one more for zones of the agent; lacking says which catalog cannot be read.
+func (a *Agent) listExpected(ctx context.Context) (zones []expectedZone, sources int, lacking error) {
+	made, err := a.files.listContent()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, zone := range made {
+		zones = append(zones, expectedZone{name: zone})
+	}
+	catalogs, err := a.readCatalogs()
+	if err != nil || len(catalogs) == 0 {
+		return zones, 0, err
+	}
+	if len(made) > 0 {
+		sources++
+	}
+	key, err := a.config.UpdateKey()
+	if err != nil {
+		return zones, sources, fmt.Errorf("key of transfers: %w", err)
+	}
+	for _, catalog := range catalogs {
+		members, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime, Most: maxCatalog})
+		if err != nil {
+			lacking = errors.Join(lacking, err)
+			continue
+		}
+		sources++
+		for _, zone := range members {
+			zones = append(zones, expectedZone{zone, true})
+		}
+	}
+	return zones, sources, lacking
+}
+
+// readCatalogs reads the names of catalogs, one a line.
+func (a *Agent) readCatalogs() ([]name.Name, error) {
+	if a.config.CatalogsFile == "" {
+		return nil, nil
+	}
+	file, err := os.Open(a.config.CatalogsFile)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var catalogs []name.Name
+	for lines := bufio.NewScanner(io.LimitReader(file, maxCatalogs)); lines.Scan(); {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		catalog, err := name.Parse(strings.TrimSuffix(text, ".") + ".")
+		if err != nil {
+			return nil, fmt.Errorf("%s: catalog zone %q: %w", a.config.CatalogsFile, text, err)
+		}
+		catalogs = append(catalogs, catalog)
+	}
+	return catalogs, nil
+}
+
+// transferMembers returns the members of a catalog (RFC 9432 §4.3) that are expected.
+func transferMembers(ctx context.Context, source transfer.Source) ([]name.Name, error) {
+	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
+	var members []name.Name
+	_, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
+		pointer, is := rr.(*mdns.PTR)
+		if !is || pointer.Hdr.Ttl == dns.UnconfirmedTTL {
+			return
+		}
+		if label, found := strings.CutSuffix(mdns.CanonicalName(pointer.Hdr.Name), below); !found || strings.Contains(label, ".") {
+			return
+		}
+		if zone, err := name.Parse(pointer.Ptr); err == nil {
+			members = append(members, zone)
+		}
+	})
+	return members, err
+}
+
+// askForZones notes which of the zones named has loaded.
+func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded map[name.Name]bool) {
+	var mu sync.Mutex
+	next := make(chan expectedZone)
+	var asking sync.WaitGroup
+	for range min(askers, len(zones)) {
+		asking.Go(func() {
+			conn, err := new(net.Dialer).DialContext(ctx, "udp", a.config.Nameserver)
+			if err != nil {
+				for range next {
+				}
+				return
+			}
+			defer conn.Close()
+			for zone := range next {
+				if askForZone(conn, zone) {
+					mu.Lock()
+					loaded[zone.name] = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, zone := range zones {
+		if ctx.Err() != nil {
+			break // the next look goes on with what is missing then
+		}
+		next <- zone
+	}
+	close(next)
+	asking.Wait()
+}
+
+// askForZone reports whether the server at conn answers for the zone with authority, or, where no catalog lists the
+// zone, has none of this name. A zone that is not loaded yet, was never transferred or has expired is SERVFAIL.
+func askForZone(conn net.Conn, zone expectedZone) bool {
+	question := new(mdns.Msg)
+	question.SetQuestion(zone.name.String(), mdns.TypeSOA)
+	question.RecursionDesired = false
+	packed, err := question.Pack()
+	if err != nil {
+		return false
+	}
+	if err := conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return false
+	}
+	if _, err := conn.Write(packed); err != nil {
+		return false
+	}
+	buffer := make([]byte, mdns.MaxMsgSize)
+	for {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return false
+		}
+		answer := new(mdns.Msg)
+		if answer.Unpack(buffer[:n]) != nil || answer.Id != question.Id {
+			continue // that of an earlier question, which came too late
+		}
+		if !zone.listed {
+			return answer.Rcode != mdns.RcodeServerFailure
+		}
+		return answer.Rcode == mdns.RcodeSuccess && answer.Authoritative &&
+			slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })
+	}
+}
