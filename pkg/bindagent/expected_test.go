@@ -151,8 +151,8 @@ func (f *follower) start() {
 func all(string) bool  { return true }
 func none(string) bool { return false }
 
-// TestReady_poisonZone: a zone that no server has had yet holds no server back, and one that all had holds a server
-// back for good where it is more than one of a hundred (A3).
+// TestReady_poisonZone (S11.25): a zone that no server has had yet holds no server back, and one that all had holds a
+// server back for good where it is more than one of a hundred (A3).
 func TestReady_poisonZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true, unconfirmed: true})
@@ -166,8 +166,8 @@ func TestReady_poisonZone(t *testing.T) {
 	f.wantReady(false, time.Hour)
 }
 
-// TestReady_primaryAway: a server that is started again answers for what is on its disk, and needs no primary. Without
-// a disk it is not ready until it has everything anew (A3).
+// TestReady_primaryAway (S11.25): a server that is started again answers for what is on its disk, and needs no
+// primary. Without a disk it is not ready until it has everything anew (A3).
 func TestReady_primaryAway(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
@@ -211,7 +211,7 @@ func TestReady_primaryAway(t *testing.T) {
 	f.wantReady(true, 0)
 }
 
-// TestReady_expiredZone: a zone whose primary was away for longer than its SOA allows is not loaded (A3).
+// TestReady_expiredZone (S11.25): a zone whose primary was away for longer than its SOA allows is not loaded (A3).
 func TestReady_expiredZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
@@ -237,8 +237,9 @@ func TestReady_expiredZone(t *testing.T) {
 	f.wantReady(false, 0)
 }
 
-// TestReady_twoMinutes: of a hundred zones one may be missing two minutes after the start of named, and before that
-// none. A catalog that named cannot transfer, beside one that it has, is missing no longer than that (A3).
+// TestReady_twoMinutes (S11.25): of a hundred zones one may be missing two minutes after the start of named, and
+// before that none. A catalog that named cannot transfer, beside one that it has, is missing no longer than that
+// (A3).
 func TestReady_twoMinutes(t *testing.T) {
 	t.Parallel()
 	var members []member

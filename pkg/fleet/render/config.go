@@ -28,11 +28,16 @@ const (
 	RNDCPort   = 9530
 	AgentPort  = 8443
 	configFile = "named.conf"
-	keysFile   = "named.keys"
-	rndcFile   = "rndc.key"
-	tsigFile   = "tsig.key"
-	tokenFile  = "token"
+	// catalogsFile tells the agent which catalogs named follows.
+	catalogsFile = "catalogs"
+	keysFile     = "named.keys"
+	rndcFile     = "rndc.key"
+	tsigFile     = "tsig.key"
+	tokenFile    = "token"
 )
+
+// serialQueries is how many SOA queries a second BIND sends to its primary.
+const serialQueries = 1000
 
 // Files are those of ConfigDir, by name, in which no key is: they go into a ConfigMap.
 func (s *Server) Files() (map[string]string, error) {
@@ -40,7 +45,11 @@ func (s *Server) Files() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{configFile: text}, nil
+	catalogs := ""
+	for _, catalog := range s.Catalogs {
+		catalogs += catalog.Zone.String() + "\n"
+	}
+	return map[string]string{configFile: text, catalogsFile: catalogs}, nil
 }
 
 // KeyFiles are those of ConfigDir with keys in them.
@@ -195,11 +204,14 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tnotify explicit;")
 	c.line("\tallow-notify { key %q; };", s.Transfer.Name)
 	c.line("\tallow-update { none; };")
-	query := []string{"any"}
+	// The agent asks whether zones are loaded; loopback is that of the pod.
+	query := "{ any; }"
 	if len(config.AllowQuery) > 0 {
-		query = config.AllowQuery
+		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
-	c.line("\tallow-query %s;", c.formatAddresses("allowQuery", query))
+	c.line("\tallow-query %s;", query)
+	// BIND's 20 a second are asked after a NOTIFY too: a server without a disk would load 10,000 zones for ten minutes.
+	c.line("\tserial-query-rate %d;", serialQueries)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { key %q;%s;", s.Transfer.Name, strings.TrimPrefix(transfer, "{"))
 	c.writeRecursion(config)

@@ -206,7 +206,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 		container.WithImage(formatImage(agent.Image, s.Platform.AgentImage, "latest")).
 			WithArgs("bind-agent", "--listen=:"+port, "--rndc-server="+control, "--rndc-key-file="+ConfigDir+"/"+rndcFile,
 				"--dns-server=127.0.0.1:"+dns, "--update-key-file="+ConfigDir+"/"+tsigFile, "--zone-dir="+StateDir,
-				"--token-file="+ConfigDir+"/"+tokenFile, "--config-dir="+ConfigDir,
+				"--token-file="+ConfigDir+"/"+tokenFile, "--config-dir="+ConfigDir, "--catalogs-file="+ConfigDir+"/"+catalogsFile,
 				"--tls-cert-file="+ConfigDir+"/"+corev1.TLSCertKey, "--tls-private-key-file="+ConfigDir+"/"+corev1.TLSPrivateKeyKey, "-v=1").
 			WithLivenessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/health")).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(3)).
 			WithReadinessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/ready")).WithPeriodSeconds(5).WithTimeoutSeconds(5).WithFailureThreshold(2))
@@ -221,7 +221,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
 	}
 	config := coreac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(
-		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config").WithItems(item(configFile))),
+		coreac.VolumeProjection().WithConfigMap(coreac.ConfigMapProjection().WithName(s.Name+"-config").WithItems(item(configFile), item(catalogsFile))),
 		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(RNDCSecretName(s.Name)).WithItems(item(keysFile), item(rndcFile), item(tsigFile))),
 		coreac.VolumeProjection().WithSecret(coreac.SecretProjection().WithName(AgentSecretName(s.Name)).WithItems(item(tokenFile), item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey))),
 	)
