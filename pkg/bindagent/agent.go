@@ -71,10 +71,12 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration // slotTime
-	limiter *limiter
-	metrics *counters
-	ready   readiness
-	loaded  loadedConfig
+	// openLimiter counts requests to open paths apart: clients that share an address with a prober do not use up its
+	// share by requests with a token.
+	limiter, openLimiter *limiter
+	metrics              *counters
+	ready                readiness
+	loaded               loadedConfig
 	// zones are held while a request about a zone is under way, so that two do not decide on the same state.
 	zones [64]sync.Mutex
 }
@@ -92,7 +94,8 @@ func New(config Config) (*Agent, error) {
 	}
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
-		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(config.Rate, config.Burst), metrics: newCounters(),
+		slots: make(chan struct{}, maxRequests), waiting: slotTime, limiter: newLimiter(config.Rate, config.Burst),
+		openLimiter: newLimiter(config.Rate, config.Burst), metrics: newCounters(),
 	}
 	for _, route := range routes {
 		a.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) { a.serveRoute(w, r, route) })
@@ -175,6 +178,9 @@ func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) 
 
 func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (client string, status int, answer any, err error) {
 	if route.open {
+		if wait := a.openLimiter.reserveRequest(r.RemoteAddr, a.config.Now()); wait > 0 {
+			return "", 0, nil, busy(wait, "more requests than %d a second from this address; wait as Retry-After says", a.config.Rate)
+		}
 		status, answer, err = route.serve(a, w, &work{request: r})
 		return "", status, answer, err
 	}

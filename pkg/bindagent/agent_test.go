@@ -446,8 +446,13 @@ func TestRequests_areBounded(t *testing.T) {
 	if limited.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After: %v", limited.header)
 	}
+	// Open paths have a share of their own: a prober at the same address is answered, and bounded too.
 	f.want(200, "", "GET", "/ready", nil)
+	f.want(200, "", "GET", "/health", nil)
+	f.want(200, "", "GET", "/ready", nil)
+	f.want(429, "more requests than", "GET", "/health", nil)
 	now = now.Add(time.Second)
+	f.want(200, "", "GET", "/health", nil)
 	f.token = testToken
 	f.want(200, "", "GET", "/zones", nil)
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -56,7 +57,7 @@ func (a *Authentication) Identify(r *http.Request) (string, error) {
 		}
 	}
 	if a.Review != nil {
-		return a.Review.identifyToken(r.Context(), token)
+		return a.Review.identifyToken(r.Context(), r.RemoteAddr, token)
 	}
 	return "", refuse(http.StatusUnauthorized, "the token is not known")
 }
@@ -112,7 +113,9 @@ type TokenReview struct {
 	Client *http.Client
 	Now    func() time.Time
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// unknown counts the tokens of each address that have to be reviewed and were not taken before.
+	unknown  *limiter
 	reviewed map[[sha256.Size]byte]review
 }
 
@@ -126,15 +129,26 @@ const (
 	takenTime, refusedTime = time.Minute, 10 * time.Second
 	maxReviews             = 1024
 	maxReview              = 1 << 20
+	// unknownRate and unknownBurst bound the reviews that an address can cause with tokens of its invention, a second.
+	unknownRate, unknownBurst = 1, 10
 )
 
-func (t *TokenReview) identifyToken(ctx context.Context, token string) (string, error) {
+func (t *TokenReview) identifyToken(ctx context.Context, remote, token string) (string, error) {
 	key := sha256.Sum256([]byte(token))
 	now := t.Now()
 	t.mu.Lock()
+	if t.unknown == nil {
+		t.unknown = newLimiter(unknownRate, unknownBurst)
+	}
 	known, ok := t.reviewed[key]
+	unknown := t.unknown
 	t.mu.Unlock()
 	if !ok || !now.Before(known.until) {
+		if known.user == "" {
+			if wait := unknown.reserveRequest(remote, now); wait > 0 {
+				return "", busy(wait, "more tokens that are not known than %d a second from this address; wait as Retry-After says", unknownRate)
+			}
+		}
 		user, err := t.reviewToken(ctx, token)
 		if err != nil {
 			return "", unavailable(err, "Kubernetes does not review tokens")
@@ -144,16 +158,24 @@ func (t *TokenReview) identifyToken(ctx context.Context, token string) (string, 
 			known.until = now.Add(refusedTime)
 		}
 		t.mu.Lock()
-		if t.reviewed == nil || len(t.reviewed) >= maxReviews {
-			t.reviewed = map[[sha256.Size]byte]review{}
-		}
-		t.reviewed[key] = known
+		t.keepReview(key, known)
 		t.mu.Unlock()
 	}
 	if known.user == "" {
 		return "", refuse(http.StatusUnauthorized, "the token is not one that the agent takes: it needs the audience %s and one of its ServiceAccounts", t.Audience)
 	}
 	return known.user, nil
+}
+
+// keepReview notes a review. Where there are too many, those go first that were refused. The mutex is held.
+func (t *TokenReview) keepReview(key [sha256.Size]byte, one review) {
+	if len(t.reviewed) >= maxReviews {
+		maps.DeleteFunc(t.reviewed, func(_ [sha256.Size]byte, other review) bool { return other.user == "" })
+	}
+	if t.reviewed == nil || len(t.reviewed) >= maxReviews {
+		t.reviewed = map[[sha256.Size]byte]review{}
+	}
+	t.reviewed[key] = one
 }
 
 // reviewToken returns the user of a token, "" for one that is not taken.

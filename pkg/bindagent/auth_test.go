@@ -4,11 +4,13 @@
 package bindagent
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -156,5 +158,51 @@ func TestIdentify_byTokenReview(t *testing.T) {
 	}
 	if _, err := auth.Identify(bearing("new")); statusOf(err) != 503 || strings.Contains(err.Error(), "403") {
 		t.Errorf("an agent without rights: %v", err)
+	}
+}
+
+// TestIdentify_reviewsFewUnknownTokens: a client that invents tokens has few of them reviewed, and neither other
+// addresses nor tokens that were taken before wait for it.
+func TestIdentify_reviewsFewUnknownTokens(t *testing.T) {
+	var asked atomic.Int32
+	kube := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		var review struct{ Spec struct{ Token string } }
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(w, `{"status":{"authenticated":%t,"audiences":["bindcar"],"user":{"username":"u"}}}`, review.Spec.Token == "good")
+	}))
+	defer kube.Close()
+	now := time.Now()
+	auth := &Authentication{Review: &TokenReview{Server: kube.URL, TokenFile: writeFile(t, "own"), Audience: "bindcar", Users: []string{"u"}, Client: kube.Client(), Now: func() time.Time { return now }}}
+	identify := func(remote, token string) error {
+		r := bearing(token)
+		r.RemoteAddr = remote
+		_, err := auth.Identify(r)
+		return err
+	}
+	if err := identify("192.0.2.1:1", "good"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 * maxReviews {
+		if err := identify("192.0.2.1:2", fmt.Sprint("invented ", i)); statusOf(err) != 401 && statusOf(err) != 429 {
+			t.Fatal(err)
+		}
+	}
+	if n := asked.Load(); n > unknownBurst {
+		t.Errorf("%d reviews for the tokens of one address, want %d at most", n, unknownBurst)
+	}
+	if err := identify("192.0.2.2:1", "another"); statusOf(err) != 401 {
+		t.Errorf("another address: %v", err)
+	}
+	for i := range maxReviews + 1 { // as from as many addresses
+		auth.Review.keepReview(sha256.Sum256([]byte(fmt.Sprint(i))), review{until: now.Add(refusedTime)})
+	}
+	now = now.Add(takenTime)
+	for auth.Review.unknown.reserveRequest("192.0.2.1:3", now) == 0 {
+	}
+	if err := identify("192.0.2.1:4", "good"); err != nil {
+		t.Errorf("a token that was taken before: %v", err)
 	}
 }
