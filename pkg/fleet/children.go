@@ -42,6 +42,8 @@ var pods = corev1.SchemeGroupVersion.WithResource("pods")
 type children struct {
 	cluster      kubernetes.Interface
 	installation string
+	// isOwner reports whether there is an object KIND/NAME of ours in a namespace.
+	isOwner func(namespace, owner string) bool
 	// factories by namespace; "" for all. superseded are those of ReplicaSets that were taken over.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
@@ -216,10 +218,13 @@ func (c *children) getLive(ctx context.Context, resource schema.GroupVersionReso
 	return object, err
 }
 
-// foreign says that an object in the way is not ours (F2).
-type foreign struct{ resource, name, manager string }
+// foreign says that an object in the way is not ours (F2), or is that of another server of ours.
+type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
+	if e.owner != "" {
+		return fmt.Sprintf("%s %q is that of %s: two servers cannot have an object of one name, so name one of them otherwise", e.resource, e.name, e.owner)
+	}
 	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name, e.manager, TakeOver)
 }
 
@@ -243,6 +248,11 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	} else if force, err = c.mayTake(ctx, key, serving); err != nil {
 		return err
 	}
+	if have != nil {
+		if err := c.checkOwner(key, accessor(have), text); err != nil {
+			return err
+		}
+	}
 	// Without force another manager's object that has come since the look keeps its fields: that is a conflict.
 	result, err := c.client(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
@@ -256,6 +266,20 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	c.applied[key] = applied{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
 	return nil
+}
+
+// checkOwner refuses to change an object that is another server's of ours: the agent's Service of a server x has the
+// name of the Service of a server x-agent, and the two would fight over it. Its name stays that of the first one.
+func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
+	var wanted struct{ Metadata metav1.ObjectMeta }
+	if err := json.Unmarshal(asked, &wanted); err != nil {
+		return err
+	}
+	owner := have.GetAnnotations()[render.AnnotationOwner]
+	if owner == "" || owner == wanted.Metadata.Annotations[render.AnnotationOwner] || !c.isOwner(key.namespace, owner) {
+		return nil
+	}
+	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
 // mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
@@ -275,7 +299,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, serving func() boo
 	if name := o.GetLabels()[render.LabelManager]; name != "" {
 		manager = fmt.Sprintf(" (%q)", name)
 	}
-	return false, &foreign{key.resource.Resource, key.name, manager}
+	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
 // formatFingerprint changes with everything in an object that is applied. The status of a workload changes often and
@@ -355,7 +379,7 @@ func (c *children) readSecret(ctx context.Context, namespace, name string) (*cor
 		return nil, fmt.Errorf("secret %q: the answer is a %T", name, live)
 	}
 	if !c.isOurs(secret) && secret.Annotations[TakeOver] == "" {
-		return nil, &foreign{"secrets", name, ""}
+		return nil, &foreign{resource: "secrets", name: name}
 	}
 	return secret, nil
 }

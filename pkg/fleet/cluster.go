@@ -148,7 +148,7 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 	}
 	if err == nil {
 		if !metav1.IsControlledBy(have, cluster) && have.Annotations[TakeOver] == "" {
-			return &foreign{"bind9instances", name, ""}
+			return &foreign{resource: "bind9instances", name: name}
 		}
 		same := metav1.IsControlledBy(have, cluster) && have.Spec.Role == role && have.Spec.ClusterRef != nil && have.Spec.ClusterRef.Name == cluster.Name
 		for key, value := range labels {

@@ -124,6 +124,7 @@ func New(config Config) (*Fleet, error) {
 		classes: config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(config.Cluster, 0, informers.WithTransform(trimObject)),
 		sweeper: sweeper{gone: map[orphan]time.Time{}},
 	}
+	f.children.isOwner = f.isOwner
 	f.namespaces = f.common.Core().V1().Namespaces().Lister()
 	f.loops = map[string]*loop{
 		"provider": newLoop(f.reconcileProvider), "cluster": newLoop(f.reconcileCluster), "instance": newLoop(f.reconcileInstance),
@@ -259,6 +260,18 @@ func (f *Fleet) lookAtInstances(namespace, cluster string) {
 	for _, instance := range f.instancesOf(namespace, cluster) {
 		f.look("instance", namespace, instance.Name)
 	}
+}
+
+// isOwner reports whether there is an object KIND/NAME that objects of the cluster are made for.
+func (f *Fleet) isOwner(namespace, owner string) bool {
+	kind, name, _ := strings.Cut(owner, "/")
+	var err error
+	if kind == render.KindInstance {
+		_, err = f.instances.Bind9Instances(namespace).Get(name)
+	} else {
+		_, err = f.clusters.Bind9Clusters(namespace).Get(name)
+	}
+	return err == nil
 }
 
 // indexCluster finds instances by the cluster that they name: NAMESPACE/NAME.

@@ -153,7 +153,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 		ours := metav1.IsControlledBy(have, provider)
 		switch {
 		case !ours && have.Annotations[TakeOver] == "":
-			return nil, &foreign{"bind9clusters", namespace + "/" + provider.Name, ""}
+			return nil, &foreign{resource: "bind9clusters", name: namespace + "/" + provider.Name}
 		case have.DeletionTimestamp != nil || ours && have.Labels[bind9.LabelManagedBy] == kindProvider && equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
 			return have, nil
 		case ours:

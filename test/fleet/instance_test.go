@@ -264,3 +264,24 @@ func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	_, err = configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	w.must(err)
 }
+
+// TestInstance_keepsTheNameThatItHas_S11_10: the Service of a server x-agent has the name of that of the agent of a
+// server x. The first one keeps it, the other one says so, and gets it when it is free.
+func TestInstance_keepsTheNameThatItHas_S11_10(t *testing.T) {
+	w := newWorld(t, "collides")
+	w.runKubelet(w.namespace)
+	w.runFleet(nil, w.namespace)
+	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1", bind9.ConditionReady, "True")
+	services := w.core.CoreV1().Services(w.namespace)
+	before, err := services.Get(w.ctx, "ns1-agent", metav1.GetOptions{})
+	w.must(err)
+	w.createInstance("ns1-agent", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	w.waitInstance("ns1-agent", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
+	w.waitInstance("ns1", bind9.ConditionDegraded, "False")
+	if now, err := services.Get(w.ctx, "ns1-agent", metav1.GetOptions{}); err != nil || now.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the Service of the agent was changed: %v %+v", err, now)
+	}
+	w.must(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.waitInstance("ns1-agent", bind9.ConditionReady, "True")
+}
