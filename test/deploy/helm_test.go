@@ -5,6 +5,7 @@ package deploy
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -92,9 +93,8 @@ func newRelease(t *testing.T) *release {
 	for name, text := range map[string]string{
 		filepath.Join(plugin, "plugin.yaml"): `{apiVersion: v1, name: rig, version: 0.1.0, type: postrenderer/v1, runtime: subprocess,
   runtimeConfig: {platformCommand: [{command: "${HELM_PLUGIN_DIR}/render.sh"}]}}`,
-		filepath.Join(plugin, "render.sh"):          "#!/bin/sh\nset -e\ncd " + plugin + "\ncat >all.yaml\nexec " + i.kubectl + " kustomize .\n",
-		filepath.Join(plugin, "kustomization.yaml"): "resources: [all.yaml]\n" + i.patches(),
-		r.values: releaseValues,
+		filepath.Join(plugin, "render.sh"): "#!/bin/sh\nset -e\ncd " + plugin + "\ncat >all.yaml\nexec " + i.kubectl + " kustomize .\n",
+		r.values:                           releaseValues,
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,23 @@ func newRelease(t *testing.T) *release {
 			t.Fatal(err)
 		}
 	}
+	r.writePatches()
 	return r
+}
+
+// writePatches has the post-renderer make the two changes.
+func (r *release) writePatches() {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.patches()), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// serveAt has the Service lead to another address of this machine.
+func (r *release) serveAt(at netip.AddrPort) {
+	r.t.Helper()
+	r.port = fmt.Sprint(at.Port())
+	r.writePatches()
 }
 
 // helm is helm as administrator in the namespace of the installation.
