@@ -566,10 +566,14 @@ func (x *delta) checkLimits(after, before *Owner) (*Refusal, marks) {
 	if types > MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.sharesType(come)) {
 		return refuseManyTypes(owner), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
 	}
+	most, beside := MaxValuesInRRset, ""
+	if t == rdata.DS {
+		most, beside = most-MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.10)", MaxDS)
+	}
 	var why string
 	switch {
-	case values > MaxValuesInRRset && values > was:
-		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset)
+	case values > most && values > was:
+		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset, beside)
 	case len(after.Values) > MaxValuesAtName && len(after.Values) > wasAll:
 		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.6; give the Records of an RRset one ttl)", owner, MaxValuesAtName)
 	case octets > MaxRRsetOctets && octets > wasOctets:

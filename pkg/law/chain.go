@@ -260,7 +260,7 @@ func (d *zoneDecision) followZone(ask FollowAsk) (*Plan, *Refusal) {
 	h := *holding
 	x.noteIn(&h)
 	z := *before
-	z.Header.FQDN = fqdn
+	z.Header.FQDN, z.DS = fqdn, nil // DS are of the former name
 	z.Complete()
 	if from != 0 && from.Ahead(z.Serial) {
 		z.Serial = from

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut is what a parent counts for one delegated child (S6.1).
+// CountedCut is what a parent counts for one delegated child: NS and glue (S6.1), and DS (S6.10).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 
@@ -22,14 +22,24 @@ type CountedCut struct {
 }
 
 // Counts returns what parent is to count for the zone at fqdn with the holding h. before is what it counted until
-// now, and now the present cut of the zone. While a mass deletion holds the zone (S7.5), nothing of before goes, and
-// nothing that the last parent counted: a resolver finds the delivered content of the zone by it. The count of
+// now, now the present NS and glue of the zone, and ds the data of its DS, which count where a rule says so.
+//
+// While a mass deletion holds the zone (S7.5), no NS and glue of before go, and none that the last parent counted: a
+// resolver finds the delivered content of the zone by them. DS come and go with the keys of the signer. The count of
 // another name, before a rename, always goes.
-func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *CountedCut {
+func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut, ds []string) *CountedCut {
 	owner, ok := fqdn.Rel(parent)
 	if !ok {
 		return before // parent was renamed, and this zone follows it: then it is counted anew
 	}
+	if !h.DS {
+		ds = nil
+	}
+	return h.keptCut(parent, owner, before.withDS(nil), now).withDS(ds)
+}
+
+// keptCut is Counts without DS.
+func (h *Holding) keptCut(parent name.Name, owner name.Rel, before, now *CountedCut) *CountedCut {
 	if h.Held == nil {
 		return now
 	}
@@ -67,6 +77,25 @@ func (c *CountedCut) childOwner() name.Rel {
 		return name.Rel{}
 	}
 	return c.Sets[i].Owner
+}
+
+// withDS returns c with these DS at the name of the child, in the place of those that it has. They have the TTL of the
+// NS there. Without NS there is no cut, and no DS.
+func (c *CountedCut) withDS(ds []string) *CountedCut {
+	if c == nil {
+		return nil
+	}
+	out := &CountedCut{Unknown: c.Unknown, Sets: slices.DeleteFunc(slices.Clone(c.Sets), func(s content.RRset) bool { return s.Type == rdata.DS })}
+	if i := slices.IndexFunc(out.Sets, func(s content.RRset) bool { return s.Type == rdata.NS }); i >= 0 && len(ds) > 0 {
+		out.Sets = append(out.Sets, content.RRset{Owner: out.Sets[i].Owner, Type: rdata.DS, TTL: out.Sets[i].TTL, Data: slices.Clone(ds)})
+		slices.SortFunc(out.Sets, content.RRset.Compare)
+	}
+	return out
+}
+
+// hasDS reports whether c has DS.
+func (c *CountedCut) hasDS() bool {
+	return c != nil && slices.ContainsFunc(c.Sets, func(s content.RRset) bool { return s.Type == rdata.DS })
 }
 
 // includes reports whether c has all that before had.
@@ -177,20 +206,21 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 		return true // it counts nothing, or nothing yet under this name
 	}
 	held := *h.Held
-	held.Cut = c.rebaseCut(up, name.Root)
+	held.Cut = c.withDS(nil).rebaseCut(up, name.Root)
 	h.Held = &held
 	return true
 }
 
-// CutAsk is the request to count a child's NS and glue anew, as Owed says.
+// CutAsk is the request to count a child's NS, glue and DS anew, as Owed says.
 type CutAsk struct {
 	Parent *Zone
 	Owed   PendingCut
-	// Holding is that of the child, which stands at FQDN, and Cut is what the child has there; nil where the parent
-	// does not delegate it.
+	// Holding is that of the child, which stands at FQDN, Cut are the NS and glue that the child has there, and DS its
+	// DS; nil where the parent does not delegate it.
 	Holding *Holding
 	FQDN    name.Name
 	Cut     *CountedCut
+	DS      []string
 	Now     time.Time
 	By      string
 	// Work is the id of the cascade that brings the parent's records to the child, "" for none: a step that is made
@@ -233,8 +263,9 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	}
 	var all *CountedCut
 	if ask.Holding != nil {
-		all = ask.Holding.Counts(p.FQDN(), ask.FQDN, before, ask.Cut)
+		all = ask.Holding.Counts(p.FQDN(), ask.FQDN, before, ask.Cut, ask.DS)
 	}
+	own := ask.Own || before.hasDS() && len(ask.DS) > 0 && !ask.Holding.DS // the rule says ds no more
 	plan := &Plan{}
 	counts := before.stepToward(all, maxCutOwners)
 	if counts != all {
@@ -255,7 +286,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	if !d.countDeletions(plan, change, p, moved{of: ask.Owed.Child.Namespace, put: counts.newSets(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
+	if !d.countDeletions(plan, change, p, moved{of: ask.Owed.Child.Namespace, put: counts.newSets(before), own: own, cascade: ask.Work != ""}, ask.Now.Unix()) {
 		return nil, nil
 	}
 	c, known := judgeServable(d, change.Zone, change.Holding, owners)

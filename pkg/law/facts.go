@@ -245,6 +245,8 @@ type Ancestry struct {
 	Enclosed *Enclosed `json:"enclosed,omitempty"`
 	// ExternalCut says that the parent has NS records above this zone's name, so it adds none for it (S3.5).
 	ExternalCut bool `json:"externalCut,omitempty"`
+	// DS says that a rule of the enclosing zone which delegates this one has that zone contain its DS (S4.9).
+	DS bool `json:"ds,omitempty"`
 	// Follows is the uid of the zone whose fqdn this one's relative name follows.
 	Follows string `json:"follows,omitempty"`
 }
@@ -372,6 +374,9 @@ type ZoneSettings struct {
 	// serial that the annotation names: what was removed since then is delivered; nil: none is named (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
+	// DS are the data of the DS that its parent is to contain, sorted (S6.10). They are of the name that the zone has
+	// in its object.
+	DS []string
 }
 
 // ZoneRules is all by which a zone decides which records and zones it takes in. Where any of it changes, what stands is

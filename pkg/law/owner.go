@@ -20,6 +20,8 @@ const (
 	MaxTypesAtName   = 100
 	MaxValuesAtName  = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
 	MaxRRsetOctets   = 60000
+	// MaxDS is how many DS a child zone gives its parent at most (S12.3). Records leave so many places in a DS RRset.
+	MaxDS = 16
 )
 
 // Contribution is what one record puts into a zone.

@@ -58,7 +58,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		}
 	}
 	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
-	if !moved && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
+	if !moved && h.DS == holding.DS && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
 		// The parent stays. Only what is said of a zone without a parent may differ.
 		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
 			return plan
@@ -72,7 +72,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	if moved && holding.Parent != nil {
 		plan.oweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
-	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID) {
+	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
 		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: x.cond}
@@ -90,6 +90,8 @@ type parentage struct {
 	// delegates says that the rules of the parent list the zone, and cut that the parent delegates a name above the
 	// zone away (S3.5).
 	delegates, cut bool
+	// ds says that one of these rules has the parent contain the DS of the zone (S4.9).
+	ds bool
 	// withdrawn is set where a rule by which the zone came went, and the enclosing zone does not delegate it (S3.4).
 	withdrawn *Withdrawal
 	lineage   []Link
@@ -99,7 +101,7 @@ type parentage struct {
 
 // noteIn notes it in the holding of the zone.
 func (x *parentage) noteIn(h *Holding) {
-	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage, h.Enclosed = nil, x.cut, x.withdrawn, x.lineage, x.enclosed
+	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage, h.Enclosed, h.DS = nil, x.cut, x.withdrawn, x.lineage, x.enclosed, x.ds
 	if x.delegates {
 		h.Parent = &x.parent.Ref
 	}
@@ -129,7 +131,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	if !known {
 		return nil, false
 	}
-	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), lineage: above.LineageBelow(p.FQDN()), enclosed: has.Enclosed}
+	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), ds: given.delegatesDS(fqdn, ns), lineage: above.LineageBelow(p.FQDN()), enclosed: has.Enclosed}
 	if x.enclosed == nil || x.enclosed.By != p.UID {
 		x.enclosed = &Enclosed{By: p.UID, N: p.N}
 	}

@@ -32,6 +32,8 @@ var (
 	somePatterns       = []string{"*", "@", "www", "b", "*.b", "x.b", "_acme-challenge.*", "_dmarc", "example", "*.example", "ns1", "*.example.org.", "*.x.b"}
 	someValues         = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "CNAME x.b", "NS ns1", "NS ns.example.net.", "NS ns1.b.example.org.", "DNAME example.net.",
 		"MX 10 www", "MX 10 www.example.org.", "MX 10 x.b", "HTTPS 1 x.b", "HTTPS 0 www", "SVCB 2 ns1.example.org. port=53", `CAA 0 issue ";"`, "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
+	// The second of them is the value of a Record, too.
+	someDS    = [][]string{nil, {"1 8 2 " + strings.Repeat("0", 64)}, {"1 8 2 " + strings.Repeat("0", 64), "2 13 2 " + strings.Repeat("A", 64)}, {"2 13 2 " + strings.Repeat("A", 64)}}
 	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS, rdata.DNAME, rdata.DS, rdata.A}}
 )
 
@@ -61,7 +63,7 @@ func drawRules(t *rapid.T) []law.Rule {
 			t.Fatal(err)
 		}
 		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
-			r.Zones = append(r.Zones, p)
+			r.Zones, r.DS = append(r.Zones, p), rapid.Bool().Draw(t, "ds")
 		} else {
 			r.Records = append(r.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types"), Shared: rapid.IntRange(0, 3).Draw(t, "shared") == 0})
 		}
@@ -238,6 +240,9 @@ func TestForest(t *testing.T) {
 				o := someZones[i]
 				act("plant", func() {
 					rules := generous()
+					for i := range rules {
+						rules[i].DS = rapid.Bool().Draw(t, "ds")
+					}
 					if rapid.Bool().Draw(t, "lists what is shared") { // S4.6
 						www, _ := pattern.Parse("www")
 						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: www, Text: "www", Shared: true}}})
@@ -297,6 +302,19 @@ func TestForest(t *testing.T) {
 				spec, at := z.spec, uint32(z.zone.SettledSerial)
 				spec.Publish = &at
 				act("publish", func() { _, _ = w.putZone(spec, true) })
+			},
+			"sign": func(t *rapid.T) {
+				var standing []object
+				for _, o := range sortedObjects(w.zones) {
+					if !w.zones[o].zone.Pending {
+						standing = append(standing, o)
+					}
+				}
+				if len(standing) == 0 {
+					t.Skip("no zones")
+				}
+				o := rapid.SampledFrom(standing).Draw(t, "object")
+				act("sign", func() { w.sign(o, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) })
 			},
 			"delete record": func(t *rapid.T) {
 				if len(w.records) == 0 {
@@ -440,6 +458,9 @@ func TestHeldChild(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"rules": act(func(t *rapid.T) {
+				for i := range rules[true] {
+					rules[true][i].DS = rapid.Bool().Draw(t, "ds")
+				}
 				zone(object{"owner", "top"}, rapid.SampledFrom([]string{"example.", "example.", "other."}).Draw(t, "name"), nil, rapid.Bool().Draw(t, "delegates"))
 			}),
 			"between": act(func(t *rapid.T) {
@@ -460,6 +481,7 @@ func TestHeldChild(t *testing.T) {
 				_, _ = w.putRecord(r)
 			}),
 			"child": act(func(t *rapid.T) { child(rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "name")) }),
+			"sign":  act(func(t *rapid.T) { w.sign(object{"a", "child"}, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) }),
 			"servers": act(func(t *rapid.T) {
 				switch name := rapid.SampledFrom([]string{"ns", "ns1", "ns2"}).Draw(t, "record"); {
 				case w.records[object{"a", name}] != nil && rapid.Bool().Draw(t, "goes"):
@@ -498,7 +520,7 @@ func drawDelegation(t *rapid.T) (object, law.DelegationSpec) {
 			t.Fatal(err)
 		}
 		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
-			spec.Rule.Zones = append(spec.Rule.Zones, p)
+			spec.Rule.Zones, spec.Rule.DS = append(spec.Rule.Zones, p), spec.Rule.DS || rapid.Bool().Draw(t, "ds")
 			continue
 		}
 		shared := rapid.IntRange(0, 2).Draw(t, "shared") == 0 && !strings.HasSuffix(text, ".")

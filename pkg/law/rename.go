@@ -36,6 +36,7 @@ func (d *zoneDecision) renameZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 	}
 	z := d.wantedZone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
+	z.DS = nil // they are of the former name
 	if from != 0 && from.Ahead(z.Serial) {
 		z.Serial = from
 	}

@@ -199,6 +199,18 @@ func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }
 
+// delegatesDS reports whether such a rule has z contain the DS of that zone (S4.9).
+func (z *Zone) delegatesDS(n name.Name, namespace string) bool {
+	for _, rules := range z.rules() {
+		if slices.ContainsFunc(rules, func(r Rule) bool {
+			return r.DS && r.coversNamespace(namespace) && slices.ContainsFunc(r.Zones, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // namesZone reports whether a rule that allows the zone names it literally.
 func (z *Zone) namesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })

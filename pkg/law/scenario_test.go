@@ -35,7 +35,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	zone NS/NAME [establish] [ref=NS/NAME] [view=VIEW]     create or replace; the first line is the domain name, then
 //	    ns HOST [ADDRESS...]                                   spec.nameServers
 //	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
-//	    zones PATTERN,... [to NS...]                           a rule for zones
+//	    zones PATTERN,... [ds] [to NS...]                      a rule for zones
 //	    grace DURATION                                         spec.withdrawalGracePeriod, 24h without
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
@@ -43,6 +43,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	                                                       halfway: the request ends between the two zones
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
+//	sign NS/NAME                                           status.dnssec.ds: a line each, none without
 //	delegation NS/NAME ZONE                                create or replace: lines as in zone, each rule for the namespaces of the first
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	drop NS PREFIX FROM TO [every=DURATION]                delete those of fill, PREFIX with each number; says where the zone begins or ends to be held
@@ -93,10 +94,13 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 			if spec.Rule.Namespaces == nil {
 				spec.Rule.Namespaces = r.Namespaces
 			}
+			spec.Rule.DS = spec.Rule.DS || r.DS
 			spec.Rule.Records, spec.Rule.Zones = append(spec.Rule.Records, r.Records...), append(spec.Rule.Zones, r.Zones...)
 		}
 		plan, refusal := w.putDelegation(o, spec)
 		out = w.outcome(plan, refusal)
+	case "sign":
+		out = w.outcome(w.sign(parseObject(t, d, d.CmdArgs[0].Key), parseSigners(t, d)), nil)
 	case "record":
 		w.halfway = d.HasArg("halfway")
 		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
@@ -244,6 +248,18 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 	return spec
 }
 
+func parseSigners(t *testing.T, d *datadriven.TestData) (ds []string) {
+	for line := range strings.Lines(d.Input) {
+		v, err := rdata.Parse(rdata.DS, strings.TrimSpace(line))
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		ds = append(ds, v.Text)
+	}
+	slices.Sort(ds)
+	return ds
+}
+
 func parseRule(t *testing.T, d *datadriven.TestData, f []string) law.Rule {
 	var r law.Rule
 	var types []rdata.Type
@@ -255,6 +271,8 @@ func parseRule(t *testing.T, d *datadriven.TestData, f []string) law.Rule {
 		}
 		if word == "shared" {
 			shared = true
+		} else if word == "ds" && f[0] == "zones" {
+			r.DS = true
 		} else if list, ok := strings.CutPrefix(word, "types="); ok {
 			for _, text := range strings.Split(list, ",") {
 				rt, err := rdata.ParseType(text)

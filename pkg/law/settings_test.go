@@ -41,6 +41,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		"Rule.Records":        func(s *law.ZoneSettings) { r := one(s); r.Records = r.Records[1:] },
 		"Rule.Zones":          func(s *law.ZoneSettings) { one(s).Zones = nil },
 		"Rule.Namespaces":     func(s *law.ZoneSettings) { one(s).Namespaces = []string{"another"} },
+		"Rule.DS":             func(s *law.ZoneSettings) { one(s).DS = true },
 		"RecordRule.Pattern": func(s *law.ZoneSettings) { // never without its text, which is what is stored
 			r := &one(s).Records[0]
 			r.Pattern, r.Text = parsePattern(t, "www"), "www"
@@ -55,6 +56,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		"HasClass":         func(s *law.ZoneSettings) { s.HasClass = true },
 		"MaxDeletePercent": func(s *law.ZoneSettings) { s.MaxDeletePercent++ },
 		"Publish":          func(s *law.ZoneSettings) { s.Publish = &percent },
+		"DS":               func(s *law.ZoneSettings) { s.DS = []string{"1 13 2 00"} },
 	}
 	check := func(path string, rules bool) {
 		change := changes[path]
@@ -97,7 +99,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 // The rule of a Delegation is stored with all that a rule says (S4.8).
 func TestRule_isStoredWhole_S4_8(t *testing.T) {
 	t.Parallel()
-	rule := law.Rule{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},
+	rule := law.Rule{Namespaces: []string{"team"}, DS: true, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},
 		Records: []law.RecordRule{{Pattern: parsePattern(t, "www"), Text: "www", Types: []rdata.Type{rdata.A}, Shared: true}}}
 	for _, v := range []reflect.Value{reflect.ValueOf(rule), reflect.ValueOf(rule.Records[0])} {
 		for i := range v.NumField() {

@@ -334,7 +334,8 @@ func (w *world) countPendingCuts() {
 			ask.Own = h.RemovedBy(&parent)
 		}
 		if ask.Cut = w.cut(&parent, d.Child); w.counts(&parent, d.Child) {
-			ask.Holding, ask.FQDN = w.standing(d.Child), w.zones[object{d.Child.Namespace, d.Child.Name}].zone.FQDN()
+			child := w.zones[object{d.Child.Namespace, d.Child.Name}].zone
+			ask.Holding, ask.FQDN, ask.DS = w.standing(d.Child), child.FQDN(), child.DS
 		}
 		standing := w.gaining(d)
 		if standing != nil {
@@ -411,8 +412,8 @@ func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
 	if !w.counts(parent, child) {
 		return nil
 	}
-	fqdn := w.zones[object{child.Namespace, child.Name}].zone.FQDN()
-	return w.standing(child).Counts(parent.FQDN(), fqdn, w.counted(parent.UID, child.UID), w.cut(parent, child))
+	z := w.zones[object{child.Namespace, child.Name}].zone
+	return w.standing(child).Counts(parent.FQDN(), z.FQDN(), w.counted(parent.UID, child.UID), w.cut(parent, child), z.DS)
 }
 
 // sets are the RRsets of a zone's records, from the record objects alone.

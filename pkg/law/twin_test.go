@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -397,6 +398,9 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		for _, s := range cut.Sets {
 			all = merge(all, s)
 		}
+		if got, want := w.derivedDS(z, k.Object, cut); !slices.Equal(got, want) {
+			report("S6.10: %s contains DS %q of a child that has %q", z.FQDN(), got, want)
+		}
 		if fingerprint(w.countOf(z, k.Object)) != fingerprint(cut) && !w.follows(k.Object) {
 			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), fingerprint(cut), fingerprint(w.countOf(z, k.Object)))
 		}
@@ -462,6 +466,9 @@ func (w *world) checkHolds(report func(string, ...any)) {
 			counted := map[content.Row]bool{}
 			if c := w.counted(p.UID, uid); c != nil {
 				for _, s := range c.Sets {
+					if s.Type == rdata.DS {
+						continue // they are of the keys, whatever is served (S6.10)
+					}
 					at, _ := s.Owner.In(p.FQDN())
 					owner, _ := at.Rel(name.Root)
 					for _, text := range s.Data {
@@ -477,6 +484,27 @@ func (w *world) checkHolds(report func(string, ...any)) {
 			hold.counted = counted
 		}
 	}
+}
+
+// derivedDS returns the DS that a parent counts in a cut, and those that the child has for it (S6.10).
+func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (got, want []string) {
+	servers := false
+	for _, s := range cut.Sets {
+		switch servers = servers || s.Type == rdata.NS; s.Type {
+		case rdata.DS:
+			got = s.Data
+		}
+	}
+	for _, c := range w.zones {
+		if c.zone.UID != child || c.zone.Pending || w.follows(child) {
+			continue
+		}
+		if h := w.standing(c.zone.Ref); h != nil && h.CountedBy(parent) && h.DS && servers {
+			want = c.zone.DS
+		}
+		return got, want
+	}
+	return nil, nil // its cascade decides
 }
 
 // follows reports whether a cascade is about to rename the zone with this uid, and its parent
@@ -579,6 +607,15 @@ func (w *world) checkSettled() []string {
 				if n, err := name.ParseIn(z.spec.DomainName, up.zone.FQDN()); err != nil || n != z.zone.FQDN() {
 					report("S6.8: zone %s is %s and follows %s", o, z.zone.FQDN(), up.zone.FQDN())
 				}
+			}
+		}
+		if h := w.holding(z.zone); h.Parent != nil {
+			p := w.union(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)
+			ds := slices.ContainsFunc(p.Rules, func(r law.Rule) bool {
+				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) && slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
+			})
+			if ds != h.DS {
+				report("S4.9: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)
 			}
 		}
 		if h := w.holding(z.zone); len(h.Works) > 0 {

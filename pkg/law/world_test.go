@@ -507,8 +507,26 @@ func (w *world) deleteRecord(o object) *law.Plan {
 	return out.Plan
 }
 
-// putZone is a client's create or update of a zone.
+// putZone is a client's create or update of a zone, which leaves its DS alone.
 func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
+	if was := w.zones[object{spec.Namespace, spec.Name}]; was != nil {
+		spec.DS = was.zone.DS
+	}
+	return w.writeZone(spec, establish)
+}
+
+// sign says which DS the parent of a zone is to have (S12.2).
+func (w *world) sign(o object, ds []string) *law.Plan {
+	spec := w.zones[o].spec
+	spec.DS = ds
+	plan, refusal := w.writeZone(spec, false)
+	if refusal != nil {
+		bug("S12.2: a controller is refused: %v", refusal)
+	}
+	return plan
+}
+
+func (w *world) writeZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	o := object{spec.Namespace, spec.Name}
 	was := w.zones[o]
 	ask := law.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.fresh("work")}
@@ -530,6 +548,7 @@ func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refu
 		w.zones[o] = was
 	}
 	was.spec, was.waits = spec, out.Plan.Orphan
+	was.spec.DS = nil // they are of the zone's status
 	w.apply(o, true, out.Plan, nil)
 	w.countPendingCuts()
 	return out.Plan, nil

@@ -162,6 +162,7 @@ func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	spec := d.ask.After
 	plan.Orphan = spec.Waiting()
 	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
+	z.DS = nil // a zone without a name has no keys
 	z.Ending = d.ask.Before != nil && d.ask.Before.Ending
 	plan.Zone = &ZoneChange{Zone: z, Delegated: &Condition{Status: "False", Reason: reason, Message: message}}
 	return plan
@@ -522,10 +523,13 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *Zone {
 
 // setParent writes the parent into the holding and returns the Delegated condition (S6.7).
 func (d *zoneDecision) setParent(h *Holding, s *zonePlace, cut bool) *Condition {
-	h.Withdrawn, h.Lineage, h.Enclosed = nil, nil, nil
+	h.Withdrawn, h.Lineage, h.Enclosed, h.DS = nil, nil, nil, false
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
+	}
+	if p, known := d.ruledFor(s.parent, d.ask.After.Namespace); known {
+		h.DS = p.delegatesDS(s.fqdn, d.ask.After.Namespace)
 	}
 	h.Enclosed = &Enclosed{By: s.parent.UID, N: s.parent.N}
 	h.Parent, h.ExternalCut, h.Lineage = &s.parent.Ref, cut, s.parentHolding.LineageBelow(s.parent.FQDN())
@@ -662,6 +666,9 @@ func (d *zoneDecision) amendZone(plan *Plan, s *zonePlace) (*Plan, *Refusal) {
 		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
 			d.repairSerial(change, z, next)
 		}
+	}
+	if h.DS && !slices.Equal(z.DS, before.DS) {
+		plan.oweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	return d.finishPlan(plan, change)
 }

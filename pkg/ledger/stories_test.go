@@ -34,7 +34,8 @@ import (
 //	                                             one with a value leaves out compares, which shows damage
 //	zone S NS/NAME [ref=NS/NAME]                 create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
-//	                                             zones PATTERN,... [to NS]; new: creates, though it is there
+//	                                             zones PATTERN,... [ds] [to NS]; new: creates, though it is there
+//	sign S NS/NAME                               status.dnssec.ds: a line each, none without
 //	record S NS/NAME [ref=NS/NAME]               create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
 //	                                             + RDATA beside those that it has
 //	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first
@@ -180,7 +181,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 		return a
 	}
 	switch d.Cmd {
-	case "zone", "record", "delegation", "delete", "set":
+	case "zone", "sign", "record", "delegation", "delete", "set":
 		if d.HasArg("deaths") {
 			return w.deaths(t, d)
 		}
@@ -413,6 +414,17 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 			default:
 				z, err = a.CreateZone(z)
 			}
+			if err != nil {
+				return said(err)
+			}
+			return zoneText(z) + "\n"
+		}
+	case "sign":
+		ds := signersOf(t, d)
+		return func(ctx context.Context) string {
+			z, err := a.WriteZone(ctx, ns, name, func(o *v1alpha1.Zone) {
+				o.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: o.Status.FQDN, DS: ds}
+			})
 			if err != nil {
 				return said(err)
 			}

@@ -101,6 +101,9 @@ func zoneText(z *v1alpha1.Zone) string {
 		return text
 	}
 	text := fmt.Sprintf("%s serial %d, %d entries", z.Status.FQDN, z.Status.Serial, z.Status.EntryCount)
+	if dnssec := z.Status.DNSSEC; dnssec != nil {
+		text += fmt.Sprintf(", %d DS", len(dnssec.DS))
+	}
 	switch z.Status.SettledSerial {
 	case z.Status.Serial:
 	case 0:
@@ -176,6 +179,18 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 	return z
 }
 
+// signersOf reads DS, a line each.
+func signersOf(t *testing.T, d *datadriven.TestData) (list []v1alpha1.DelegationSigner) {
+	for line := range strings.Lines(d.Input) {
+		var ds v1alpha1.DelegationSigner
+		if _, err := fmt.Sscan(line, &ds.KeyTag, &ds.Algorithm, &ds.DigestType, &ds.Digest); err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		list = append(list, ds)
+	}
+	return list
+}
+
 func ruleOf(t *testing.T, d *datadriven.TestData, f []string) (rule v1alpha1.DelegationRule) {
 	var types []string
 	shared := false
@@ -186,6 +201,8 @@ func ruleOf(t *testing.T, d *datadriven.TestData, f []string) (rule v1alpha1.Del
 		}
 		if word == "shared" {
 			shared = true
+		} else if word == "ds" {
+			rule.DS = true
 		} else if list, ok := strings.CutPrefix(word, "types="); ok {
 			types = strings.Split(list, ",")
 		} else {
@@ -211,7 +228,7 @@ func (w *world) delegationOf(t *testing.T, d *datadriven.TestData, ns, name stri
 			o.Spec.Namespaces = f[to+1:]
 		}
 		r := ruleOf(t, d, f)
-		o.Spec.Records, o.Spec.Zones = append(o.Spec.Records, r.Records...), append(o.Spec.Zones, r.Zones...)
+		o.Spec.Records, o.Spec.Zones, o.Spec.DS = append(o.Spec.Records, r.Records...), append(o.Spec.Zones, r.Zones...), o.Spec.DS || r.DS
 	}
 	return o
 }

@@ -57,7 +57,16 @@ func (w *zoneWrite) releaseLocks() {
 // zoneUnchanged reports whether a zone write asks for nothing that is decided.
 func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
-		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial
+		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial &&
+		apiequality.Semantic.DeepEqual(signersOf(before), signersOf(after))
+}
+
+// signersOf returns the DS that the parent of a zone is to have.
+func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
+	if o.Status.DNSSEC == nil {
+		return nil
+	}
+	return o.Status.DNSSEC.DS
 }
 
 func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {

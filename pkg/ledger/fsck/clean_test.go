@@ -56,7 +56,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	zone(store.Zone("team-a", "pending", "sub"), func(z *v1alpha1.Zone) { z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
 
 	top := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "_acme-challenge.*"}, {Pattern: "*", Types: []string{"NS", "DNAME", "DS", "CNAME", "A"}}},
-		Zones: []string{"dev", "*.dev", "late"}}
+		Zones: []string{"dev", "*.dev", "late"}, DS: true}
 	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top, v1alpha1.DelegationRule{Namespace: "infra", Records: []v1alpha1.RecordDelegation{{Pattern: "odd", Types: []string{"TYPE65280"}}}}, store.Allow("team-e", "*.apps")), func(z *v1alpha1.Zone) {
 		limit := int32(5)
 		z.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &limit}
@@ -91,6 +91,10 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))
 	record(store.Record("team-d", "dev-ns2", "ns2.dev.example.org.", "A", "192.0.2.60"))
 	record(store.Record("infra", "ds", "dev.example.org.", "DS", "1 13 2 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
+	store.Must(s.UpdateZone("team-d", "dev", func(z *v1alpha1.Zone) {
+		z.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: "dev.example.org.", DS: []v1alpha1.DelegationSigner{
+			{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("0123456789abcdef", 4)}, {KeyTag: 2, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("0123456789abcdef", 4)}}}
+	}))
 	zone(store.Zone("team-d", "deep", "deep"), func(z *v1alpha1.Zone) {
 		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "dev"}
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.deep.dev.example.org."}} // no address, so the parent lists none

@@ -348,6 +348,21 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a cut gone", "S6.1", func(v *vandal) string {
 			return drop("cuts", example+"/"+string(s.Zone("team-d", "dev").UID))(v)
 		}},
+		{"DS that the parent does not have", "S6.1", func(v *vandal) string {
+			v.zone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.DS[1].KeyTag++ })
+			return v.room("cuts") + example + "/" + string(s.Zone("team-d", "dev").UID)
+		}},
+		{"DS of another name", "S12.2", func(v *vandal) string {
+			return v.zone("team-d", "dev", func(z *v1alpha1.Zone) { z.Status.DNSSEC.FQDN = "test.example.org." })
+		}},
+		{"DS that no rule gives the parent", "S4.9", func(v *vandal) string {
+			edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+				is := h.Name == "dev" && h.DS
+				h.DS = false
+				return is
+			})
+			return v.s.Ledger.Layout().Zone("team-d", "dev")
+		}},
 		{"a cut that differs", "S6.1", func(v *vandal) string {
 			return edit(v, v.room("cuts")+example+"/", func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
 		}},

@@ -211,20 +211,27 @@ func (c *check) checkParent(z *zone) {
 		}
 	}
 	rule, want := Rule("S3.3"), "facts that fit each other"
+	text := func(h *law.Holding) string {
+		return fmt.Sprintf("parent %s, lineage %s, enclosed %s, ds %t", refText(h.Parent), encodeText(h.Lineage), encodeText(h.Enclosed), h.DS)
+	}
 	if ok && out.Plan != nil {
-		if refText(out.Plan.Zone.Holding.Parent) == refText(z.holding.Parent) {
+		h := out.Plan.Zone.Holding
+		switch {
+		case refText(h.Parent) != refText(z.holding.Parent):
+		case h.DS != z.holding.DS:
+			rule = "S4.9"
+		default:
 			rule = "S3.4"
 		}
-		want = "parent " + refText(out.Plan.Zone.Holding.Parent)
+		want = text(h)
 		if d := out.Plan.Zone.Delegated; d != nil {
 			want += ", " + d.Reason
 		}
-		want += ", lineage " + encodeText(out.Plan.Zone.Holding.Lineage) + ", enclosed " + encodeText(out.Plan.Zone.Holding.Enclosed)
 	}
 	excused := c.isScanned(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
-	c.reportDifference(excused, z.key, rule, "parent "+refText(z.holding.Parent)+", lineage "+encodeText(z.holding.Lineage)+", enclosed "+encodeText(z.holding.Enclosed), "%s", want)
+	c.reportDifference(excused, z.key, rule, text(z.holding), "%s", want)
 }
 
 // isCovered reports whether a standing work decides this record anew.

@@ -130,6 +130,9 @@ func (c *check) checkSettled(z *zone) {
 // checkHolding checks what names/ says of the zone beside its works.
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
+	if d := z.status.DNSSEC; d != nil && d.FQDN != z.status.FQDN {
+		c.reportDamage(z.key, "S12.2", "status.dnssec of "+d.FQDN, "one of %s, or none", z.status.FQDN)
+	}
 	parent := "none"
 	if p := z.status.ParentRef; p != nil {
 		parent = p.Namespace + "/" + p.Name
@@ -243,7 +246,7 @@ func (c *check) checkCuts() error {
 		}
 		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending && z.holding.CountedBy(p.Zone) {
 			e := edge{p.UID, z.UID}
-			if cut := z.holding.Counts(p.FQDN(), z.FQDN(), c.cuts[e], c.expectedCut(p, z)); cut != nil {
+			if cut := z.holding.Counts(p.FQDN(), z.FQDN(), c.cuts[e], c.expectedCut(p, z), z.DS); cut != nil {
 				want[e] = cut
 			}
 		}

@@ -181,6 +181,11 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
 		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
 	}
+	ds, err := readSigners(o)
+	if err != nil {
+		return nil, err
+	}
+	s.DS = ds
 	for i, d := range o.Spec.Delegations {
 		rule, err := lawRule(fmt.Sprintf("spec.delegations[%d]", i), d.Records, d.Zones)
 		if err != nil {
@@ -193,6 +198,24 @@ func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 		s.Rules = append(s.Rules, rule)
 	}
 	return s, nil
+}
+
+// readSigners returns the data of the DS that o says its parent is to contain, sorted. Those of another name than o has
+// are no DS of it (S12.2).
+func readSigners(o *v1alpha1.Zone) (out []string, err error) {
+	dnssec := o.Status.DNSSEC
+	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
+		return nil, nil
+	}
+	for i, ds := range dnssec.DS {
+		v, err := rdata.ParseStored(rdata.DS, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest))
+		if err != nil {
+			return nil, fmt.Errorf("status.dnssec.ds[%d]: %w", i, err)
+		}
+		out = append(out, v.Text)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // lawRule returns what a rule allows. Its fields are at path.
@@ -385,6 +408,9 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		s.EndsAt = nil
 	case c.EndsAt != 0:
 		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
+	}
+	if s.FQDN != z.FQDN().String() {
+		s.DNSSEC = nil // its keys are of the former name (S12.2)
 	}
 	s.FQDN, s.View = z.FQDN().String(), z.View
 	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)

@@ -206,6 +206,7 @@ func (box *Outbox) countCut(ctx context.Context, ask *law.CutAsk) (*law.Zone, er
 	if len(sets) > 0 {
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
+	ask.DS = z.DS
 	return parent, failed
 }
 

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// MaxDS is how many DS records a zone has in its parent by its status.dnssec (S12.3).
+// MaxDS is how many DS a zone has in its parent by its status.dnssec (S12.3), as law has it.
 const MaxDS = 16
 
 // digestOctets are the lengths of digests by their type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).

@@ -1,0 +1,123 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// signedFamily is a world with zone org., whose rule for the namespace team says ds, and n signed zones below it.
+func signedFamily(t *testing.T, n int) (w *world, org law.ZoneSpec) {
+	t.Helper()
+	w = newWorld()
+	header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	zone := func(spec law.ZoneSpec) {
+		spec.Header = header
+		spec.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
+		if _, refusal := w.putZone(spec, true); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	org = law.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: settings(nil, 0, 30), Header: header}
+	org.Rules = []law.Rule{{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*")}, DS: true}}
+	org.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
+	zone(org)
+	for i := range n {
+		child := object{"team", fmt.Sprint("z", i)}
+		zone(law.ZoneSpec{Ref: law.Ref{Namespace: child.Namespace, Name: child.Name}, DomainName: child.Name + ".org.", ZoneSettings: settings(nil, 0, 30)})
+		w.sign(child, []string{"1 13 2 " + strings.Repeat("0", 64)})
+	}
+	w.settle()
+	w.now = w.now.Add(time.Hour)
+	return w, org
+}
+
+// countDS returns how many DS the view of a zone has.
+func (w *world) countDS(o object) (n int) {
+	for e := range w.views[w.zones[o].zone.UID].Entries() {
+		if e.Type == rdata.DS {
+			n++
+		}
+	}
+	return n
+}
+
+// S7.5: DS that go because the parent's own rule says ds no more are removed by its namespace, so many of them are a
+// mass deletion. DS that go with the keys of a child are not.
+func TestDS_removedByTheRule_S7_5(t *testing.T) {
+	t.Parallel()
+	const children = 30 // with three RRsets each
+	w, org := signedFamily(t, children)
+	at := object{"owner", "org"}
+	for i := range children {
+		w.sign(object{"team", fmt.Sprint("z", i)}, nil)
+	}
+	if h := w.holding(w.zones[at].zone); h.Held != nil || w.countDS(at) != 0 {
+		t.Errorf("children that are not signed any more hold their parent: %+v, %d DS", h.Held, w.countDS(at))
+	}
+	w, org = signedFamily(t, children)
+	org.Rules = slices.Clone(org.Rules)
+	org.Rules[0].DS = false
+	if _, refusal := w.putZone(org, true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settle()
+	if h := w.holding(w.zones[at].zone); h.Held == nil || w.countDS(at) != 0 {
+		t.Errorf("a rule that takes %d DS out of %d RRsets does not hold the zone: %d DS are left", children, 3*children, w.countDS(at))
+	}
+	for _, line := range append(w.check(), w.checkSettled()...) {
+		t.Error(line)
+	}
+}
+
+// S5.6: the Records of a DS RRset leave room for as many DS as a signed zone may give it.
+func TestDS_besideRecords_S5_6(t *testing.T) {
+	t.Parallel()
+	w, org := signedFamily(t, 1)
+	org.Rules = append(slices.Clone(org.Rules), law.Rule{Records: []law.RecordRule{{Pattern: parsePattern(t, "*"), Text: "*"}}})
+	if _, refusal := w.putZone(org, true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settle()
+	write := func(n int) *law.Refusal {
+		r := law.Record{Namespace: "owner", Name: "ds", DomainName: "z0.org.", Type: rdata.DS}
+		for i := range n {
+			v, err := rdata.Parse(rdata.DS, fmt.Sprintf("%d 8 2 %064d", i, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Values = append(r.Values, v)
+		}
+		_, refusal := w.putRecord(r)
+		return refusal
+	}
+	const most = law.MaxValuesInRRset - law.MaxDS
+	if refusal := write(most + 1); refusal == nil || refusal.Reason != law.ReasonLimitExceeded {
+		t.Errorf("%d DS of Records: %v", most+1, refusal)
+	}
+	if refusal := write(most); refusal != nil {
+		t.Fatal(refusal)
+	}
+	var all []string
+	for i := range law.MaxDS {
+		all = append(all, fmt.Sprintf("%d 13 2 %064d", 1000+i, i))
+	}
+	w.sign(object{"team", "z0"}, all)
+	w.settle()
+	if n := w.countDS(object{"owner", "org"}); n != law.MaxValuesInRRset {
+		t.Errorf("%d DS in all, want %d", n, law.MaxValuesInRRset)
+	}
+	for _, line := range append(w.check(), w.checkSettled()...) {
+		t.Error(line)
+	}
+}
