@@ -208,6 +208,7 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 		}
 	}
 	want := map[string]string{
+		"Bind9Provider.mode": "[Catalog Transfer Update]",
 		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",
 		"HMACAuth.algorithm": "[SHA256 SHA512]", "RFC2136Provider.foreignRecords": "[Keep Replace]", "RecordSpec.class": "[IN]", "Secondary.catalog": "[Follow Ignore]",
 		"WebhookProvider.apexNS": "[Deliver Skip]", "ZoneSpec.deletionPolicy": "[Delete Retain]",

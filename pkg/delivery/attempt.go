@@ -251,6 +251,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	a.lease.prepareFence(next, a.lease.coversPlans(plans))
 	var report Report
 	for _, plan := range plans {
+		plan.Servers = m.state.serverNames()
 		var part Report
 		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
 			part, err = a.provider.Deliver(ctx, plan, a.lease.passFence)
@@ -275,7 +276,7 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	var drift Drift
 	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
 		plan := a.config.basePlan(a.snapshot)
-		plan.Since = plan.Serial
+		plan.Since, plan.Servers = plan.Serial, a.memory.state.serverNames()
 		drift, err = a.provider.Verify(ctx, plan)
 		return err
 	})
@@ -336,6 +337,7 @@ func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done
 	if of.Zone != m.state.Zone && a.snapshot != nil {
 		plan.Serial = a.snapshot.Serial() // of which it is a consequence
 	}
+	plan.Servers = m.state.serverNames()
 	a.takesAway = true
 	a.lease.prepareFence(m.stateWithdrawing(f, of, plan.Serial), false)
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {

@@ -133,6 +133,9 @@ type Class struct {
 	Paused bool
 	// DriftInterval is how often each zone is compared. 0: 1 h.
 	DriftInterval time.Duration
+	// Servers are the names of the servers that the class has now, sorted; nil: they change with the Target alone. A
+	// delivery with rows of others is compared soon.
+	Servers []string
 	// AllowRetain lets zones that say Retain stay at the provider. Without it they are withdrawn like others (S8.2).
 	AllowRetain bool
 }

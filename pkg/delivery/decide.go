@@ -17,6 +17,9 @@ const maxFormer = 16
 // Zone may ask.
 const requestInterval = 10 * time.Second
 
+// soonCompared is the time within which all zones of a class are compared whose servers are others than before.
+const soonCompared = 10 * time.Second
+
 // beginAttempt takes in what an attempt is told. A zone that failed is tried at once where the class or the
 // zone changed since, or where its condition for a retry has come about.
 func (m *memory) beginAttempt(f *facts) {
@@ -327,10 +330,22 @@ func (m *memory) renameZone(f *facts) {
 	})
 }
 
+// takeServers reports whether the class has other servers than the delivery has rows: those that came have nothing of
+// the zone, and those that went may have it still. It says so once for each set of servers, since a server that went
+// keeps its row until it has confirmed that, which is a matter of retries.
+func (m *memory) takeServers(f *facts) bool {
+	if f.class.Servers == nil || slices.Equal(f.class.Servers, m.servers) {
+		return false
+	}
+	m.servers, m.cannotList = f.class.Servers, false
+	return !slices.Equal(slices.Sorted(slices.Values(m.state.serverNames())), m.servers)
+}
+
 // scheduleComparison sets when provider and zone are compared next. Comparisons that are overdue after a
 // restart come within ten minutes, and not all at once.
 func (m *memory) scheduleComparison(f *facts) {
 	now, interval := f.began, f.class.DriftInterval
+	others := m.takeServers(f)
 	if m.cannotList || m.state.Serial == 0 {
 		m.due.clear(dueCompare)
 		return
@@ -346,6 +361,9 @@ func (m *memory) scheduleComparison(f *facts) {
 	}
 	if m.due[dueCompare].After(now.Add(interval)) {
 		m.due[dueCompare] = now.Add(f.jitter(interval))
+	}
+	if soon := now.Add(time.Duration(f.random(int64(min(interval, soonCompared))))); others && m.due[dueCompare].After(soon) {
+		m.due[dueCompare] = soon
 	}
 	if m.requested(f) && m.due.waits(dueCompare, now) {
 		if m.due[dueCompare] = now; m.request != f.zone.Request {

@@ -27,7 +27,7 @@ import (
 //	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
 //	rename FQDN                give it another name
 //	desire [paused] [withdraw] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
-//	class [target=TEXT] [broken] [alone]                       the class; broken: it has no provider; alone: no other process delivers
+//	class [target=TEXT] [broken] [alone] [servers=NAME,...]    the class; broken: it has no provider; alone: no other process delivers
 //	others [taken] [awaited=FQDN] [given=FQDN] [replaced]      another zone has its name, or awaits or has first one that it had; other classes have it
 //	view gone|told             nothing is known of what it contains; told: what it contained last is
 //	next                       decide, up to what the provider or time has to answer
@@ -36,7 +36,8 @@ import (
 //	pending                    ... servers are on their way
 //	failed REASON [permanent] [retry=DURATION] [class]         ... an error, of the whole class;
 //	    [times=N every=DURATION]                                   it is asked as often, at these intervals
-//	compared [missing=NAME,...]|cannot-list|failed REASON       ... it holds the zone, but for these; or what it says instead
+//	compared [missing=NAME,...] [servers=NAME,...]              ... it holds the zone, but for these RRsets, at these servers,
+//	    |cannot-list|failed REASON                                  or what it says instead
 //	clock DURATION             time passes
 //	restart [NAME]             another process goes on, as this worker or as one of another name
 //	state                      what is stored
@@ -133,6 +134,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		if target := arg("target"); target != "" {
 			s.Class.Target = target
 		}
+		if servers := arg("servers"); servers != "" {
+			s.Class.Servers = strings.Split(servers, ",")
+		}
 		s.Class.Provider, s.Class.Err = present, nil
 		if d.HasArg("broken") {
 			s.Class.Provider, s.Class.Err = nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret dns/key is not there")
@@ -178,6 +182,11 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		if missing := arg("missing"); missing != "" {
 			for _, key := range keys(missing) {
 				drift.Missing = append(drift.Missing, delivery.RRset{Name: key.Name, Type: key.Type})
+			}
+		}
+		if servers := arg("servers"); servers != "" {
+			for name := range strings.SplitSeq(servers, ",") {
+				drift.Servers = append(drift.Servers, delivery.Server{Name: name, Serial: s.Snapshot.Serial()})
 			}
 		}
 		if d.HasArg("cannot-list") {

@@ -36,6 +36,8 @@ type memory struct {
 	// cannotList says that the provider cannot be compared.
 	cannotList bool
 	drift      driftCount
+	// servers are the last Class.Servers that the rows were compared with.
+	servers []string
 	// request is the last Zone.Request that was taken up.
 	request  string
 	takeover takeover

@@ -146,6 +146,9 @@ type Plan struct {
 	Whole bool
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
 	All iter.Seq[RRset]
+	// Servers are the names of the rows of the last report that was stored. A server of a class whose servers come and
+	// go may hold the zone as long as it has a row, whether or not the class has it still.
+	Servers []string
 }
 
 // puts are the RRsets that the provider is to take.

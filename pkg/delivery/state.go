@@ -60,6 +60,14 @@ type State struct {
 	Former []Former
 }
 
+// serverNames are the names of the rows.
+func (s State) serverNames() (names []string) {
+	for _, server := range s.Servers {
+		names = append(names, server.Name)
+	}
+	return names
+}
+
 // Former is a name that a zone had. It is withdrawn when the zone is delivered under its present one.
 type Former struct {
 	Zone name.Name

@@ -223,10 +223,36 @@ type Bind9Provider struct {
 	InstancesFrom []Bind9InstanceSelection `json:"instancesFrom,omitempty" protobuf:"bytes,2,rep,name=instancesFrom"`
 
 	// catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a
-	// trailing dot.
-	// +k8s:validation:minLength=1
-	CatalogZone string `json:"catalogZone" protobuf:"bytes,3,opt,name=catalogZone"`
+	// trailing dot. The mode Catalog needs it, and the others have none.
+	// +optional
+	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,3,opt,name=catalogZone"`
+
+	// mode is how zones reach the servers. It is immutable: a zone that came in one way does not leave in another.
+	// +optional
+	// +default=ref(Bind9ModeCatalog)
+	Mode Bind9Mode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=Bind9Mode"`
+
+	// primaries are the addresses of the hidden primary as the servers reach it, each an IP address with or without a
+	// port (53): "192.0.2.1", "[2001:db8::1]:5353". The mode Transfer needs them, and the others have none.
+	// +optional
+	// +listType=set
+	// +k8s:validation:maxItems=16
+	Primaries []string `json:"primaries,omitempty" protobuf:"bytes,5,rep,name=primaries"`
 }
+
+// Bind9Mode is how zones reach BIND 9 servers.
+// +enum
+type Bind9Mode string
+
+const (
+	// Bind9ModeCatalog: the servers follow the catalog zone of the class.
+	Bind9ModeCatalog Bind9Mode = "Catalog"
+	// Bind9ModeTransfer: the agent of each server makes each zone a secondary of the hidden primary.
+	Bind9ModeTransfer Bind9Mode = "Transfer"
+	// Bind9ModeUpdate: the agent of each server with the role Primary makes each zone there, and dynamic updates
+	// (RFC 2136) write its records. Servers with the role Secondary are secondaries of one of these.
+	Bind9ModeUpdate Bind9Mode = "Update"
+)
 
 // Bind9ClusterReference names a Bind9Cluster.
 type Bind9ClusterReference struct {

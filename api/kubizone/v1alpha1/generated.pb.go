@@ -294,6 +294,20 @@ func (m *Bind9Provider) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Primaries) > 0 {
+		for iNdEx := len(m.Primaries) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.Primaries[iNdEx])
+			copy(dAtA[i:], m.Primaries[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Primaries[iNdEx])))
+			i--
+			dAtA[i] = 0x2a
+		}
+	}
+	i -= len(m.Mode)
+	copy(dAtA[i:], m.Mode)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Mode)))
+	i--
+	dAtA[i] = 0x22
 	i -= len(m.CatalogZone)
 	copy(dAtA[i:], m.CatalogZone)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.CatalogZone)))
@@ -4231,6 +4245,14 @@ func (m *Bind9Provider) Size() (n int) {
 	}
 	l = len(m.CatalogZone)
 	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Mode)
+	n += 1 + l + sovGenerated(uint64(l))
+	if len(m.Primaries) > 0 {
+		for _, s := range m.Primaries {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -5724,6 +5746,8 @@ func (this *Bind9Provider) String() string {
 		`ClusterRef:` + strings.Replace(this.ClusterRef.String(), "Bind9ClusterReference", "Bind9ClusterReference", 1) + `,`,
 		`InstancesFrom:` + repeatedStringForInstancesFrom + `,`,
 		`CatalogZone:` + fmt.Sprintf("%v", this.CatalogZone) + `,`,
+		`Mode:` + fmt.Sprintf("%v", this.Mode) + `,`,
+		`Primaries:` + fmt.Sprintf("%v", this.Primaries) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -7305,6 +7329,70 @@ func (m *Bind9Provider) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.CatalogZone = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Mode", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Mode = Bind9Mode(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Primaries", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Primaries = append(m.Primaries, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

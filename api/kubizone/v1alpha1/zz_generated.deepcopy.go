@@ -82,6 +82,11 @@ func (in *Bind9Provider) DeepCopyInto(out *Bind9Provider) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Primaries != nil {
+		in, out := &in.Primaries, &out.Primaries
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

@@ -179,6 +179,19 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 }
 
+// Retransfer has the server transfer a secondary zone whole, whatever its serial.
+func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) error {
+	leave, _, err := c.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
+}
+
 // Health asks whether the server lets us in.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.takeTurn(ctx)

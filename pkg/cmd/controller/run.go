@@ -101,10 +101,13 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
+	sources := delivering.Sources{
+		Members: members, Views: set, Client: client, Servers: transferclass.NewServers(servers), Agents: transferclass.NewAgents(secrets), Secrets: secrets, Keys: &transferclass.Keys{},
+	}
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
-		Providers: delivering.Sources{Members: members, Views: set, Client: client, Servers: transferclass.NewServers(servers), Secrets: secrets}.Constructors(),
-		Secrets:   secrets, Namespaces: theirs.Core().V1().Namespaces(),
+		Providers: sources.Constructors(), Servers: sources.ListServers,
+		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
 		// than a call takes.

@@ -6,14 +6,20 @@ package delivering
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/bind9"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -25,20 +31,39 @@ const (
 	serversTimeout = 10 * time.Second
 )
 
+// newBind9 makes a provider. The servers come and go, so the target does not name them: what a zone needs of them their
+// rows say.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
-	catalog, err := name.Parse(of.Spec.Bind9.CatalogZone)
-	if err != nil {
-		return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.catalogZone: %w", err)
-	}
+	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
-	peers, _, _ := servers.readPeers() // without any of them the class says so at each zone
-	peers.Catalog, peers.Secondaries = catalog, nil
-	provider, err := bind9.New(bind9.Config{Mode: bind9.Catalog, Instances: servers.listInstances, Shown: shownBy(of, peers, sources)})
+	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
+		return bind9.NewUpdater(bind9.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
+	}
+	config, target := bind9.Config{Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances}, ""
+	var catalog name.Name
+	if config.Mode == bind9.Catalog {
+		var err error
+		if catalog, err = name.Parse(block.CatalogZone); err != nil {
+			return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.catalogZone: %w", err)
+		}
+		target = fmt.Sprintf("bind9 by %s, catalog %s", of.Name, catalog)
+	} else {
+		for i, text := range block.Primaries {
+			at, err := transfer.ParseAddress(text)
+			if err != nil {
+				return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.primaries[%d]: %w", i, err)
+			}
+			config.Primaries = append(config.Primaries, at)
+		}
+		slices.SortFunc(config.Primaries, netip.AddrPort.Compare)
+		target = fmt.Sprintf("bind9 by %s, from %v", of.Name, config.Primaries)
+	}
+	config.Shown = shownBy(of, transferclass.Peers{Catalog: catalog}, sources)
+	provider, err := bind9.New(config)
 	if err != nil {
 		return nil, "", err
 	}
-	// The servers come and go; what a zone needs of them is said by their rows.
-	return provider, fmt.Sprintf("bind9 by %s, catalog %s", of.Name, catalog), nil
+	return keyHolder{provider, servers.release}, target, nil
 }
 
 // readServers reads the servers of a class.
@@ -46,49 +71,132 @@ type readServers struct {
 	of      *v1alpha1.DNSClass
 	sources Sources
 
-	mu      sync.Mutex
-	at      time.Time
-	peers   transferclass.Peers
-	waiting []string
+	mu       sync.Mutex
+	at       time.Time
+	selected transferclass.Selected
+	// leaving are servers that the class had, as they were read since then; nil for one that does not run.
+	leaving map[string]*bind9.Instance
+	letGo   func()
 }
 
-// listInstances returns the servers now, those without an address or a key last.
-func (r *readServers) listInstances() ([]bind9.Instance, error) {
-	peers, waiting, err := r.readPeers()
-	if err != nil {
-		return nil, err
-	}
-	members := make([]bind9.Instance, 0, len(peers.Secondaries)+len(waiting))
-	for _, s := range peers.Secondaries {
-		members = append(members, bind9.Instance{Name: s.Name, DNS: s.Addr, Key: s.Key})
-	}
-	for _, name := range waiting {
-		members = append(members, bind9.Instance{Name: name})
-	}
-	return members, nil
-}
-
-func (r *readServers) readPeers() (transferclass.Peers, []string, error) {
-	if r.sources.Servers == nil {
-		return transferclass.Peers{}, nil, delivery.ErrCannotList // `kubizone verify` follows no Bind9Instances
-	}
+// listInstances returns the servers now, those without an address or a key behind the others, and of those in known
+// the class does not select any more the ones that run still.
+func (r *readServers) listInstances(known []string) ([]bind9.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.readSelected(); err != nil {
+		return nil, err
+	}
+	instances := r.toInstances(r.selected)
+	selected := map[string]bool{}
+	for _, instance := range instances {
+		selected[instance.Name] = true
+	}
+	for _, row := range known {
+		if selected[row] || r.byCatalog() {
+			continue // what follows a catalog lets a zone go with it
+		}
+		left, read := r.leaving[row]
+		if !read {
+			var err error
+			if left, err = r.readLeaving(row); err != nil {
+				return nil, err
+			}
+			r.leaving[row] = left
+		}
+		if left != nil {
+			instances = append(instances, *left)
+		}
+	}
+	return instances, nil
+}
+
+func (r *readServers) byCatalog() bool {
+	return apiclass.ModeOf(r.of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog
+}
+
+func (r *readServers) toInstances(selected transferclass.Selected) []bind9.Instance {
+	instances := make([]bind9.Instance, 0, len(selected.Known)+len(selected.Waiting))
+	for i, server := range selected.Known {
+		shown := selected.Peers.Secondaries[i]
+		instances = append(instances, bind9.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary})
+		r.addAgent(&instances[len(instances)-1], server)
+	}
+	for _, server := range selected.Waiting {
+		instances = append(instances, bind9.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary, Err: server.Err})
+		r.addAgent(&instances[len(instances)-1], server.Server)
+	}
+	return instances
+}
+
+// addAgent gives an instance the client of its agent, where the mode of the class needs it.
+func (r *readServers) addAgent(instance *bind9.Instance, server apiclass.Server) {
+	if r.byCatalog() {
+		return
+	}
+	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)
+	if err != nil {
+		return // it has none that may be asked, as the row says
+	}
+	instance.Agent = agent
+}
+
+func (r *readServers) readSelected() error {
+	if r.sources.Servers == nil {
+		return delivery.ErrCannotList // `kubizone verify` follows no Bind9Instances
+	}
 	if !r.at.IsZero() && time.Since(r.at) < serversAge {
-		return r.peers, r.waiting, nil
+		return nil
 	}
 	servers, err := r.sources.Servers.Of(r.of)
 	if err != nil {
-		return transferclass.Peers{}, nil, err
+		return err
 	}
+	keys := r.sources.Keys
+	if apiclass.ModeOf(r.of.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
+		keys = nil // no primary of ours has the keys
+	}
+	selected, err := r.read(servers, keys)
+	if err != nil {
+		return err
+	}
+	r.at, r.selected, r.leaving = time.Now(), selected, map[string]*bind9.Instance{}
+	if keys != nil {
+		r.letGo = keys.Hold(r.of, selected.Peers)
+	}
+	return nil
+}
+
+func (r *readServers) read(servers []apiclass.Server, keys *transferclass.Keys) (transferclass.Selected, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serversTimeout)
 	defer cancel()
-	peers, waiting, err := transferclass.ReadServers(r.of, servers, func(namespace, name string) (map[string][]byte, error) {
+	return transferclass.ReadServers(r.of, servers, keys, func(namespace, name string) (map[string][]byte, error) {
 		return r.sources.Secrets.Get(ctx, namespace, name)
 	})
-	if err != nil {
-		return transferclass.Peers{}, nil, err
+}
+
+// readLeaving reads a server that the class had, by the name of its row. nil: it does not run any more, so it has no
+// zone and is not asked.
+func (r *readServers) readLeaving(row string) (*bind9.Instance, error) {
+	namespace, name, _ := strings.Cut(row, "/")
+	server, runs := r.sources.Servers.Find(namespace, name)
+	if !runs {
+		return nil, nil
 	}
-	r.at, r.peers, r.waiting = time.Now(), peers, waiting
-	return peers, waiting, nil
+	selected, err := r.read([]apiclass.Server{server}, nil)
+	if err != nil {
+		return nil, err
+	}
+	left := r.toInstances(selected)[0]
+	left.Leaving = true
+	return &left, nil
+}
+
+// release lets go of the names of the servers' keys.
+func (r *readServers) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.letGo != nil {
+		r.letGo()
+	}
 }

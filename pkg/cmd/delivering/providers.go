@@ -4,6 +4,8 @@
 package delivering
 
 import (
+	"slices"
+
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -51,9 +53,29 @@ type Sources struct {
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are those of classes with a block bind9, whose keys Secrets has.
+	// Servers are those of classes with a block bind9, whose keys Secrets has, and Agents the clients of their agents.
 	Servers *transferclass.Servers
+	Agents  *transferclass.Agents
 	Secrets controller.Secrets
+	// Keys are those of the classes that have a provider; nil: classes are not compared.
+	Keys *transferclass.Keys
+}
+
+// ListServers is class.Config.Servers.
+func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
+	if of.Spec.Bind9 == nil {
+		return nil
+	}
+	servers, err := s.Servers.Of(of)
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(servers)) // not nil, though there may be none
+	for i, server := range servers {
+		names[i] = transferclass.RowName(server)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Constructors are those of all kinds, given the sources.

@@ -33,6 +33,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	if err != nil {
 		return nil, "", err
 	}
+	held := keyHolder{provider, sources.Keys.Hold(of, peers)}
 	// A confirmation holds for these servers, and for this class, which serves the zone by itself.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, s := range peers.Secondaries {
@@ -40,7 +41,18 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	}
 	slices.Sort(addresses)
 	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
-	return provider, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+	return held, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+}
+
+// keyHolder is a provider whose class has the names of its keys until it is closed.
+type keyHolder struct {
+	delivery.Provider
+	release func()
+}
+
+func (h keyHolder) Close() error {
+	h.release()
+	return h.Provider.Close()
 }
 
 // shownBy is what a class shows to its secondaries, and how they are asked.

@@ -47,9 +47,12 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	// Of their own: nothing waits for them.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
+	sources := delivering.Sources{
+		Members: members, Views: zones, Client: client, Servers: servers, Agents: transferclass.NewAgents(secrets), Secrets: secrets, Keys: &transferclass.Keys{},
+	}
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
-		Providers: delivering.Sources{Members: members, Views: zones, Client: client, Servers: servers, Secrets: secrets}.Constructors(), Secrets: secrets, Registry: server.Registry(),
+		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
 		// No other process has the data directory.
 		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
@@ -60,7 +63,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	api := informers.Kubizone().V1alpha1()
 	classes, err := transferclass.New(transferclass.Config{
-		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
+		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers, GeneralKeys: c.Keys,
 		Joined: func(cache.ObjectName) {}, // every zone is here
 	})
 	if err != nil {

@@ -32,6 +32,8 @@ const (
 type classSync struct {
 	*shared
 	providers providers
+	// listServers is Config.Servers.
+	listServers func(of *v1alpha1.DNSClass) []string
 	// interval is the time between two health checks of a class.
 	interval time.Duration
 	checks   sync.WaitGroup
@@ -135,9 +137,11 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 		}
 	}
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
-		if now := c.driftInterval(of, known.abilities); now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2 {
+		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
+		// It has many more zones than it had, or fewer, or other servers.
+		if now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2 || servers != nil && !slices.Equal(servers, known.spec.Servers) {
 			c.mu.Lock()
-			known.spec.DriftInterval = now // It has many more zones than it had, or fewer.
+			known.spec.DriftInterval, known.spec.Servers = now, servers
 			c.mu.Unlock()
 			c.loop.SetClass(known.spec)
 		}
@@ -160,7 +164,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 
 // makeClass makes a class with its provider. One that cannot be made is a class with an error.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
-	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain}
+	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
 	if of.Spec.RequestsPerSecond != nil {
 		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
 	}

@@ -64,6 +64,9 @@ type Config struct {
 	// Providers by the name of their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
+	// Servers returns the names of the servers of a class whose servers come and go without a change of the class,
+	// sorted; nil where they do not, or are not known yet. Nil: no class has any.
+	Servers func(class *v1alpha1.DNSClass) []string
 	// Namespaces says which labels namespaces have and which are being deleted. Nil is for a server without a cluster,
 	// where each has its name alone.
 	Namespaces coreinformers.NamespaceInformer

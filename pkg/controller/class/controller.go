@@ -79,6 +79,9 @@ func New(config Config) (*Controller, error) {
 		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes, records: c.records,
 		memory: map[cache.ObjectName]*zoneMemory{},
 	}
+	if c.classes.listServers = config.Servers; config.Servers == nil {
+		c.classes.listServers = func(*v1alpha1.DNSClass) []string { return nil }
+	}
 	past := history{config.Client, index}
 	c.loop, err = delivery.New(delivery.Config{
 		Identity: config.Identity, Views: config.Views, History: past.readChanges, Left: past.readLeft, Store: c.store, Observer: c,

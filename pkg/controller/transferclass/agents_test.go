@@ -113,8 +113,8 @@ func reasonOf(err error) delivery.Reason {
 	return said.Reason
 }
 
-// TestAgents_followTheSecret: a token that changes fails no request, and a Secret that cannot be read leaves in use what
-// it had. The same server has the same client.
+// TestAgents_followTheSecret: a token that changes fails no request, and a Secret that cannot be read leaves in use
+// what it had. The same server has the same client.
 func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	d := startAgent(t, nil)
 	d.accept("first", "")
@@ -164,9 +164,9 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	}
 }
 
-// TestAgents_leadNowhereElse: an agent that is no https server, or has another certificate, or sends the client
+// TestAgents_reachNoOther: an agent that is no https server, or has another certificate, or sends the client
 // elsewhere, gets no token; a local address needs the leave of the class.
-func TestAgents_leadNowhereElse_S11_14(t *testing.T) {
+func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	d, other := startAgent(t, nil), startAgent(t, nil)
 	d.accept("token", "")
 	other.accept("token", "")

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
@@ -48,6 +49,8 @@ type Config struct {
 	Secrets class.Secrets
 	// Servers are those of classes with a block bind9.
 	Servers *Servers
+	// GeneralKeys are keys of the Primary beside those of classes.
+	GeneralKeys []primary.Key
 	// Joined is told of a Zone that came into a class.
 	Joined func(zone cache.ObjectName)
 }
@@ -61,6 +64,8 @@ type Controller struct {
 	// serving are the classes that the Primary has, failing why others are not. Run alone uses them.
 	serving map[string]*serving
 	failing map[string]string
+	// keys are those of the classes in serving, and of the Primary itself.
+	keys Keys
 }
 
 // task is one class whose members may have changed, and with peers also its settings and Secrets; or secondaries to
@@ -96,6 +101,7 @@ func New(config Config) (*Controller, error) {
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
 	}
+	c.keys.HoldGeneral(config.GeneralKeys)
 	c.Members.Changed(func(class string) { c.queue.Add(task{class: class}) })
 	classes, errClasses := c.Classes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    c.classChanged,
@@ -122,6 +128,11 @@ func (c *Controller) classChanged(object any) {
 	if name, err := cache.DeletionHandlingObjectToName(object); err == nil {
 		c.queue.Add(task{class: name.Name, peers: true})
 	}
+}
+
+// isFetched reports whether the servers of a class fetch its zones from a primary.
+func isFetched(of *v1alpha1.DNSClass) bool {
+	return of.Spec.Transfer != nil || of.Spec.Bind9 != nil && apiclass.ModeOf(of.Spec.Bind9) != v1alpha1.Bind9ModeUpdate
 }
 
 func isPaused(zone *v1alpha1.Zone) bool { return zone.Annotations[v1alpha1.AnnotationPaused] == "true" }
@@ -177,7 +188,7 @@ func (c *Controller) addTasks(ctx context.Context) {
 			c.queue.Add(task{remind: true})
 		case <-secrets.C:
 			for _, object := range c.Classes.Informer().GetStore().List() {
-				if of := object.(*v1alpha1.DNSClass); of.Spec.Transfer != nil || of.Spec.Bind9 != nil {
+				if of := object.(*v1alpha1.DNSClass); isFetched(of) {
 					c.queue.Add(task{class: of.Name, peers: true})
 				}
 			}
@@ -236,7 +247,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		c.endClass(name)
 		known = nil
 	}
-	if of == nil || of.Spec.Transfer == nil && of.Spec.Bind9 == nil || of.Spec.Paused {
+	if of == nil || !isFetched(of) || of.Spec.Paused {
 		// Delivered zones stay as they are: to secondaries that are refused nothing changes.
 		c.endClass(name)
 		return nil
@@ -269,6 +280,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 			return err
 		}
 		known.peers = peers
+		c.keys.Hold(of, peers)
 		return nil
 	}
 	membership := c.readMembership(of)
@@ -277,6 +289,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return err
 	}
 	c.serving[name] = &serving{made, of, peers, membership}
+	c.keys.Hold(of, peers)
 	c.tellJoined(name, primary.Membership{}, membership)
 	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members), "secondaries", len(peers.Secondaries))
 	return nil
@@ -291,24 +304,29 @@ func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (P
 	if err != nil {
 		return Peers{}, err
 	}
-	peers, _, err := ReadServers(of, servers, secret)
-	return peers, err
+	selected, err := ReadServers(of, servers, &c.keys, secret)
+	return selected.Peers, err
 }
 
 func (c *Controller) endClass(name string) {
 	if known := c.serving[name]; known != nil {
 		known.Close()
 		delete(c.serving, name)
+		c.keys.release(name)
 		klog.Background().Info("A class is not served any more", "class", name)
 	}
 }
 
-// decideKeys ends later classes that have another key of the same name: a peer says by the name alone which it means,
-// and which class has it must not depend on the order in which classes came.
+// decideKeys has one class have the name of each key, the one that was made first, whichever this process has seen
+// first: a class that is served and has a later right ends. Between classes, keys that classes name themselves are
+// compared: a key of a server that a class selects ends no class, and of a name that such a class has it goes (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
+	if of.Spec.Bind9 != nil {
+		return c.dropServers(of, peers.Claims()) // ReadServers left out what is another's
+	}
 	order, claims := []precedence.Rank{rankOf(of)}, map[string]map[string]string{of.Name: peers.Claims()}
 	for name, other := range c.serving {
-		if name != of.Name {
+		if name != of.Name && other.of.Spec.Bind9 == nil {
 			order, claims[name] = append(order, rankOf(other.of)), other.peers.Claims()
 		}
 	}
@@ -321,6 +339,28 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 		}
 		c.endClass(name)
 		c.queue.AddRateLimited(task{class: name, peers: true})
+	}
+	return c.dropServers(of, peers.Claims())
+}
+
+// dropServers takes servers out of other classes whose key has the name of another key of this class, which has a right
+// to it.
+func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
+	for name, other := range c.serving {
+		if name == of.Name || other.of.Spec.Bind9 == nil {
+			continue
+		}
+		theirs := other.peers.Claims()
+		maps.DeleteFunc(theirs, func(key, meaning string) bool { ours, has := claims[key]; return !has || ours == meaning })
+		if len(theirs) == 0 {
+			continue
+		}
+		left := other.peers.without(theirs)
+		if err := other.Update(left.Class); err != nil {
+			return err
+		}
+		other.peers = left
+		c.keys.Hold(other.of, left)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Peers struct {
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
-		claims[key.Name] = string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
+		claims[key.Name] = meaningOf(key)
 	}
 	return claims
 }
@@ -47,6 +47,16 @@ func (p Peers) Claims() map[string]string {
 // such ones, it is not notified, allowed or asked.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
+}
+
+// without is peers without those that have a key of a name in names.
+func (p Peers) without(names map[string]string) Peers {
+	named := func(name string) bool { _, is := names[name]; return is }
+	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key primary.Key) bool { return named(key.Name) })
+	p.Class.Allow = slices.DeleteFunc(slices.Clone(p.Class.Allow), func(rule primary.Rule) bool { return rule.Key != "" && named(rule.Key) })
+	p.Class.Notify = slices.DeleteFunc(slices.Clone(p.Class.Notify), func(target primary.Target) bool { return target.Key != "" && named(target.Key) })
+	p.Secondaries = slices.DeleteFunc(slices.Clone(p.Secondaries), func(s transfer.Secondary) bool { return s.Key != nil && named(s.Key.Name) })
+	return p
 }
 
 func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret class.GetSecret) (Peers, error) {

@@ -5,6 +5,7 @@ package transferclass
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -64,53 +65,82 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return apiclass.ServerOf(instance)
 }
 
+// Selected are the servers that a class with a block bind9 selects.
+type Selected struct {
+	Peers
+	// Known are the servers of Peers.Secondaries, in their order.
+	Known []apiclass.Server
+	// Waiting are the servers that the class does not deliver to yet.
+	Waiting []WaitingServer
+}
+
+// WaitingServer is a server without an address or a key of its own, and Err says what it lacks.
+type WaitingServer struct {
+	apiclass.Server
+	Err *delivery.Error
+}
+
+// RowName is the name of a server in status.servers of a Delivery.
+func RowName(server apiclass.Server) string { return server.Namespace + "/" + server.Name }
+
 // ReadServers is ReadPeers for a class with a block bind9: its servers are known and told as secondaries are. The names
-// of the Secondaries are NAMESPACE/NAME. waiting are those without an address or a key of their own yet: a server
-// that is being made keeps the class from none of the others.
-func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, secret class.GetSecret) (peers Peers, waiting []string, err error) {
+// of the Secondaries are NAMESPACE/NAME. A server that is being made, or has a key of a name that is another's, keeps
+// the class from none of the others.
+func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
-	var names []string
+	var s Selected
 	type named struct {
-		ref *v1alpha1.SecretReference
-		key primary.Key
+		server apiclass.Server
+		key    primary.Key
 	}
 	keys := map[string]named{}
 	for _, server := range servers {
-		name := server.Namespace + "/" + server.Name
+		wait := func(reason delivery.Reason, format string, arguments ...any) {
+			s.Waiting = append(s.Waiting, WaitingServer{server, &delivery.Error{Reason: reason, Message: RowName(server) + " " + fmt.Sprintf(format, arguments...)}})
+		}
 		if server.Address == "" {
-			waiting = append(waiting, name)
+			wait(delivery.ReasonServerUnreachable, "has no address yet")
 			continue
 		}
 		if server.Key != nil {
+			const rename = "a signature names its key by the name alone; name the key of the server otherwise, in the Secret %s/%s and at the server"
 			var failure *delivery.Error
 			key, err := Key(*server.Key, secret)
 			switch {
-			case errors.Is(err, class.ErrSecretNotFound), errors.As(err, &failure):
-				waiting = append(waiting, name)
+			case errors.Is(err, class.ErrSecretNotFound):
+				wait(delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s", server.Key.Namespace, server.Key.Name)
+				continue
+			case errors.As(err, &failure):
+				wait(failure.Reason, "has no TSIG key: %s", failure.Message)
 				continue
 			case err != nil:
-				return Peers{}, nil, err
+				return Selected{}, err
+			}
+			if why := held.keptFrom(of, key); why != "" {
+				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s; "+rename, key, why, server.Key.Namespace, server.Key.Name)
+				continue
 			}
 			// A server that has another key of a name than one before it keeps none of the others from the class.
 			first, known := keys[key.Name]
 			switch {
 			case !known:
-				keys[key.Name] = named{server.Key, key}
+				keys[key.Name] = named{server, key}
 			case sameKey(first.key, key):
-				server.Key = first.ref
+				server.Key = first.server.Key
 			default:
-				waiting = append(waiting, name)
+				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s has another key of that name; "+rename, key, RowName(first.server), server.Key.Namespace, server.Key.Name)
 				continue
 			}
 		}
 		block.Secondaries = append(block.Secondaries, v1alpha1.Secondary{Address: server.Address, TSIGSecretRef: server.Key})
-		names = append(names, name)
+		s.Known = append(s.Known, server)
 	}
-	if peers, err = readBlock(of, block, secret); err != nil {
-		return Peers{}, nil, err
+	var err error
+	if s.Peers, err = readBlock(of, block, secret); err != nil {
+		return Selected{}, err
 	}
-	for i, name := range names {
-		peers.Secondaries[i].Name = name
+	for i, server := range s.Known {
+		s.Peers.Secondaries[i].Name = RowName(server)
 	}
-	return peers, waiting, nil
+	return s, nil
 }

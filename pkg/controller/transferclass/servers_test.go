@@ -36,7 +36,7 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 		server("vm", "alike", "192.0.2.3", "same"), server("vm", "unkeyed", "192.0.2.4", ""), server("vm", "another", "192.0.2.5", "other"),
 		server("vm", "broken", "192.0.2.6", "broken"), server("vm", "keyless", "192.0.2.7", "missing"),
 	}
-	peers, waiting, err := ReadServers(of, servers, func(namespace, name string) (map[string][]byte, error) {
+	selected, err := ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		if data := secrets[namespace+"/"+name]; data != nil {
 			return data, nil
 		}
@@ -46,20 +46,35 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 		t.Fatal(err)
 	}
 	var known []string
+	peers := selected.Peers
 	for _, s := range peers.Secondaries {
 		known = append(known, fmt.Sprintf("%s %s %t", s.Name, s.Addr, s.Key != nil))
 	}
 	if want := []string{"dns/first 192.0.2.1:53 true", "dns/second 192.0.2.2:53 true", "vm/alike 192.0.2.3:53 true", "vm/unkeyed 192.0.2.4:53 false"}; !slices.Equal(known, want) {
 		t.Errorf("servers %q, want %q", known, want)
 	}
-	if want := []string{"dns/unmade", "vm/another", "vm/broken", "vm/keyless"}; !slices.Equal(waiting, want) {
+	var waiting []string
+	for _, s := range selected.Waiting {
+		waiting = append(waiting, string(s.Err.Reason)+" "+s.Err.Message)
+	}
+	if want := []string{
+		"ServerUnreachable dns/unmade has no address yet",
+		"InvalidConfiguration vm/another has the TSIG key edge, and dns/first has another key of that name; a signature names its key by the name alone; name the key of the server otherwise, in the Secret vm/other and at the server",
+		"InvalidConfiguration vm/broken has no TSIG key: Secret vm/broken: secret: is not base64; write it as tsig-keygen does",
+		"SecretNotFound vm/keyless has no TSIG key: there is no Secret vm/missing",
+	}; !slices.Equal(waiting, want) {
 		t.Errorf("waiting %q, want %q", waiting, want)
+	}
+	for i, s := range selected.Known {
+		if RowName(s) != peers.Secondaries[i].Name {
+			t.Errorf("%d: %s beside %s", i, RowName(s), peers.Secondaries[i].Name)
+		}
 	}
 	if peers.Catalog.String() != "catalog.example." || len(peers.Class.Keys) != 1 || len(peers.Class.Notify) != 4 || len(peers.Class.Allow) != 2 {
 		t.Errorf("%+v", peers.Class)
 	}
 	away := errors.New("no kube-apiserver")
-	if _, _, err := ReadServers(of, servers, func(string, string) (map[string][]byte, error) { return nil, away }); !errors.Is(err, away) {
+	if _, err := ReadServers(of, servers, nil, func(string, string) (map[string][]byte, error) { return nil, away }); !errors.Is(err, away) {
 		t.Errorf("a Secret that cannot be read: %v", err)
 	}
 	if _, err := (*Servers)(nil).Of(of); !errors.Is(err, errUnlisted) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,17 +43,39 @@ type Instance struct {
 	Key *keys.Key
 	// Agent is that beside it; nil in the mode Catalog.
 	Agent *client.Client
-	// Leaving: the class does not select it any more, and it may have zones.
+	// Primary: in the mode Update it takes updates; the others transfer from one that does.
+	Primary bool
+	// Leaving: the class does not select it any more, and it may have the zone.
 	Leaving bool
+	// Err is why it cannot be asked by DNS yet, where that is not a missing address.
+	Err *delivery.Error
+}
+
+// waits says why an instance cannot be asked by DNS yet; nil: it can.
+func (i Instance) waits() *delivery.Error {
+	switch {
+	case i.Err != nil:
+		return i.Err
+	case !i.DNS.IsValid():
+		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", i.Name)
+	}
+	return nil
+}
+
+// leaves is the row of an instance that the class does not select any more.
+func (i Instance) leaves() delivery.Server {
+	return delivery.Server{Name: i.Name, At: time.Now(), Err: delivery.Errorf(delivery.ReasonPending, "%s is not in the class any more, and the zone is not removed there yet", i.Name)}
 }
 
 // Config of a Provider.
 type Config struct {
 	Mode Mode
-	// Instances are the servers of the class at the moment of the call, in the order of their rows.
-	Instances func() ([]Instance, error)
-	// Primaries are those that instances fetch from in the mode Transfer: "192.0.2.1:53 key transfer".
-	Primaries []string
+	// Instances are the servers of the class at the moment of the call, in the order of their rows. known are the names
+	// of those that may have the zone: each of them that the class does not select any more, and that still runs, is
+	// Leaving.
+	Instances func(known []string) ([]Instance, error)
+	// Primaries are those that instances fetch from in the mode Transfer.
+	Primaries []netip.AddrPort
 	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
 	Shown transfer.Config
 }
@@ -60,6 +83,11 @@ type Config struct {
 // Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
+
+	mu sync.Mutex
+	// ensured are the zones, by UID and instance, that an agent has said to have as they shall be, before the zone was
+	// confirmed everywhere.
+	ensured map[[2]string]bool
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -80,20 +108,20 @@ func New(config Config) (*Provider, error) {
 	if _, err := transfer.New(config.Shown); err != nil {
 		return nil, err
 	}
-	return &Provider{config: config}, nil
+	return &Provider{config: config, ensured: map[[2]string]bool{}}, nil
 }
 
 // fleet is what one call works with.
 type fleet struct {
 	*transfer.Provider
 	instances, leaving []Instance
-	// waiting are instances without an address: they cannot be asked by DNS yet.
+	// waiting are instances that cannot be asked by DNS yet.
 	waiting []Instance
 }
 
 // readFleet asks for the instances (promise 1).
-func (p *Provider) readFleet() (*fleet, error) {
-	all, err := p.config.Instances()
+func (p *Provider) readFleet(known []string) (*fleet, error) {
+	all, err := p.config.Instances(known)
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
@@ -104,7 +132,7 @@ func (p *Provider) readFleet() (*fleet, error) {
 		switch {
 		case instance.Leaving:
 			f.leaving = append(f.leaving, instance)
-		case !instance.DNS.IsValid():
+		case instance.waits() != nil:
 			f.waiting = append(f.waiting, instance)
 		default:
 			f.instances = append(f.instances, instance)
@@ -122,7 +150,7 @@ func noInstances() *delivery.Error {
 
 // Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	f, err := p.readFleet()
+	f, err := p.readFleet(plan.Servers)
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -143,7 +171,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		}
 	}
 	for _, instance := range f.waiting {
-		report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", instance.Name)})
+		report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: instance.waits()})
 	}
 	for _, instance := range f.leaving {
 		if said := failed[instance.Name]; said != nil {
@@ -165,7 +193,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	}
 	var missing []Instance
 	for i, row := range drift.Servers {
-		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
+		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound || p.mayDiffer(plan, f.instances[i]) {
 			missing = append(missing, f.instances[i])
 		}
 	}
@@ -178,9 +206,15 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 			return nil, err
 		}
 	}
-	asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: p.config.Primaries}}
-	failed, err := p.eachAgent(ctx, missing, fence, func(ctx context.Context, agent *client.Client, fence client.Fence) error {
-		return agent.Ensure(ctx, plan.Zone, asked, fence)
+	failed, err := p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
+		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries, instance.Key)}}
+		err := instance.Agent.Ensure(ctx, plan.Zone, asked, fence)
+		if err == nil && !plan.Delivered {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.ensured[[2]string{plan.UID, instance.Name}] = true
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -192,15 +226,39 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, err
 }
 
+// mayDiffer reports whether an instance that has the zone may have it from other primaries: a zone is not delivered
+// where its class fetches from, until this provider, which is made anew with that, has asked the agent.
+func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := [2]string{plan.UID, instance.Name}
+	if plan.Delivered {
+		delete(p.ensured, at)
+		return false
+	}
+	return !p.ensured[at]
+}
+
+// withKey is primaries as an agent takes them.
+func withKey(primaries []netip.AddrPort, key *keys.Key) []string {
+	texts := make([]string, len(primaries))
+	for i, at := range primaries {
+		if texts[i] = at.String(); key != nil {
+			texts[i] += " key " + strings.TrimSuffix(key.Name, ".")
+		}
+	}
+	return texts
+}
+
 func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error, error) {
-	return p.eachAgent(ctx, instances, fence, func(ctx context.Context, agent *client.Client, fence client.Fence) error {
-		return agent.Remove(ctx, zone, fence)
+	return p.eachAgent(ctx, instances, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
+		return instance.Agent.Remove(ctx, zone, fence)
 	})
 }
 
 // eachAgent asks the agents at the same time, each within agentTime (promise 4). The fence is asked by one after the
 // other.
-func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, *client.Client, client.Fence) error) (map[string]*delivery.Error, error) {
+func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance, client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
 	var mu sync.Mutex
@@ -219,7 +277,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 		all.Go(func() {
 			err := error(&client.Error{Message: "it has no agent"})
 			if instance.Agent != nil {
-				err = do(limited, instance.Agent, ask)
+				err = do(limited, instance, ask)
 			}
 			var said *client.Error
 			if errors.As(err, &said) {
@@ -238,6 +296,10 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 
 // explainAgent is what an answer of an agent means to a delivery.
 func explainAgent(instance Instance, said *client.Error) *delivery.Error {
+	var cause *delivery.Error
+	if errors.As(said.Err, &cause) { // of the Secrets that the agent is reached with
+		return &delivery.Error{Reason: cause.Reason, Message: instance.Name + ": " + cause.Message, Err: said.Err}
+	}
 	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, said.Message)
 	e.Err, e.RetryAfter = said.Err, said.RetryAfter
 	if said.Status != 0 {
@@ -260,11 +322,12 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 
 // Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5).
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	f, err := p.readFleet()
+	f, err := p.readFleet(plan.Servers)
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	if p.config.Mode == Transfer && p.config.Shown.Members.Name(plan.UID) == plan.Zone {
+	// A zone that was renamed is in the class under its present name, and at the instances under the former one too.
+	if holder := p.config.Shown.Members.Holder(plan.Zone); p.config.Mode == Transfer && (holder == "" || holder == plan.UID) {
 		all := append(f.instances, f.leaving...)
 		for _, instance := range f.waiting {
 			if instance.Agent != nil { // without one it is not there at all
@@ -287,16 +350,26 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 
 // Verify asks each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	f, err := p.readFleet()
+	f, err := p.readFleet(plan.Servers)
 	if err != nil {
 		return delivery.Drift{}, err
 	}
-	return f.Provider.Verify(ctx, plan)
+	drift, err := f.Provider.Verify(ctx, plan)
+	for _, instance := range f.waiting {
+		drift.Servers = append(drift.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: instance.waits()})
+	}
+	for _, instance := range f.leaving {
+		drift.Servers = append(drift.Servers, instance.leaves())
+	}
+	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
+		err = nil // these are what there is to tell
+	}
+	return drift, err
 }
 
 // Health asks each instance by DNS, and in the mode Transfer its agent.
 func (p *Provider) Health(ctx context.Context) error {
-	f, err := p.readFleet()
+	f, err := p.readFleet(nil)
 	if err != nil {
 		return err
 	}
@@ -304,7 +377,7 @@ func (p *Provider) Health(ctx context.Context) error {
 		return noInstances()
 	}
 	if p.config.Mode == Transfer {
-		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil }, func(ctx context.Context, agent *client.Client, _ client.Fence) error { return agent.Health(ctx) })
+		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, _ client.Fence) error { return instance.Agent.Health(ctx) })
 		if err != nil {
 			return err
 		}

@@ -236,7 +236,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	bind, err := rig.StartBIND(t.Context(), config)
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.key()}}
+	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.key(), Primary: true}}
 	s.control = &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
 		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: w.keys[0].MAC}}, nil
 	}}
@@ -284,7 +284,7 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 func (w *world) provider(t *testing.T, mode Mode, instances func() []Instance) stored {
 	t.Helper()
 	p, err := New(Config{
-		Mode: mode, Primaries: []string{w.addr.String() + " key " + rigKey.Name}, Instances: func() ([]Instance, error) { return instances(), nil },
+		Mode: mode, Primaries: []netip.AddrPort{w.addr}, Instances: func([]string) ([]Instance, error) { return instances(), nil },
 		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }},
 	})
 	if err != nil {
@@ -503,7 +503,7 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 		}
 	}
 	broken := errors.New("watch has ended")
-	p, err := New(Config{Mode: Catalog, Instances: func() ([]Instance, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
+	p, err := New(Config{Mode: Catalog, Instances: func([]string) ([]Instance, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,19 +25,24 @@ import (
 
 // UpdateConfig of an Updater.
 type UpdateConfig struct {
-	// Instances are the servers of the class at the moment of the call. Each has a key, by which it takes updates.
-	Instances func() ([]Instance, error)
+	// Instances are as those of a Config. Each has a key, by which a primary takes updates and is transferred from.
+	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones to instances that are primaries each (the mode Update): agents make the zones, dynamic updates
-// write what is in them. The serial of a zone at an instance is that instance's own, as updates make it.
+// Updater delivers zones in the mode Update: at each primary the agent makes the zone and dynamic updates write what is
+// in it. The serial of a zone at a primary is that primary's own, as updates make it, so each other instance is a
+// secondary of one primary alone (secondaries.go).
 type Updater struct {
 	config UpdateConfig
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
+	// told are the secondaries that a primary notifies of a zone. following is the primary of which a secondary was
+	// found to have the content.
+	told      map[zoneAt]string
+	following map[zoneAt]string
 }
 
 // writerKey is what an instance's provider is made from: it is made anew when one of them changes.
@@ -51,52 +56,58 @@ var _ delivery.Provider = (*Updater)(nil)
 
 // NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
-	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}}
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{}}
 }
 
-// readWriters asks for the instances, and has the provider of each that stays.
-func (u *Updater) readWriters() (instances []Instance, writers []*rfc2136.Provider, err error) {
-	all, err := u.config.Instances()
+// target is an instance with what writes to it and reads it by DNS.
+type target struct {
+	Instance
+	writer *rfc2136.Provider
+}
+
+// readTargets asks for the instances, and has the writer of each that stays.
+func (u *Updater) readTargets(known []string) ([]target, error) {
+	all, err := u.config.Instances(known)
 	if err != nil {
-		return nil, nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
+		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	kept := map[writerKey]*rfc2136.Provider{}
-	for _, instance := range all {
+	targets := make([]target, len(all))
+	for i, instance := range all {
+		if instance.Err = instance.waits(); instance.Err == nil && instance.Key == nil {
+			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates", instance.Name)
+		}
+		targets[i].Instance = instance
+		if instance.Err != nil {
+			continue
+		}
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
-		if writer == nil && instance.DNS.IsValid() && instance.Key != nil {
+		if writer == nil {
 			// The fleet's servers are the class's own, so what others wrote in the place of a zone's data goes.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true, Dial: u.config.Dial}); err != nil {
-				return nil, nil, err
+				targets[i].Err = asError(instance, err) // a key that one instance has is no fault of the others
+				continue
 			}
 		}
-		if writer != nil {
-			kept[at] = writer
-		}
-		instances, writers = append(instances, instance), append(writers, writer)
+		kept[at], targets[i].writer = writer, writer
 	}
 	u.writers = kept
-	return instances, writers, nil
+	return targets, nil
 }
 
 // outcome is what became of a plan at one instance.
 type outcome struct {
 	report delivery.Report
 	drift  delivery.Drift
+	note   string
 	err    error
 }
 
-// eachInstance works at all instances at the same time, and one after the other asks the fence.
-func (u *Updater) eachInstance(ctx context.Context, fence delivery.Fence, do func(context.Context, Instance, *rfc2136.Provider, delivery.Fence) outcome) ([]Instance, []outcome, error) {
-	instances, writers, err := u.readWriters()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !slices.ContainsFunc(instances, func(m Instance) bool { return !m.Leaving }) {
-		return nil, nil, noInstances()
-	}
+// eachTarget works at all targets at the same time, and one after the other asks the fence.
+func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delivery.Fence, do func(context.Context, target, delivery.Fence) outcome) ([]outcome, error) {
 	var mu sync.Mutex
 	var lost error
 	ask := func(context.Context) error {
@@ -107,56 +118,82 @@ func (u *Updater) eachInstance(ctx context.Context, fence delivery.Fence, do fun
 		}
 		return lost
 	}
-	outcomes := make([]outcome, len(instances))
+	outcomes := make([]outcome, len(targets))
 	var all sync.WaitGroup
-	for i, instance := range instances {
+	for i, t := range targets {
 		all.Go(func() {
-			if writers[i] == nil {
-				outcomes[i].err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address or no key yet", instance.Name)
+			if t.Err != nil {
+				outcomes[i].err = t.Err
 				return
 			}
-			outcomes[i] = do(ctx, instance, writers[i], ask)
+			outcomes[i] = do(ctx, t, ask)
 		})
 	}
 	all.Wait()
 	if lost != nil {
-		return nil, nil, lost
+		return nil, lost
 	}
-	return instances, outcomes, ctx.Err()
+	return outcomes, ctx.Err()
 }
 
-// Deliver writes the plan at every instance. At one that has no such zone it is made first, and written whole.
+// checkPrimary refuses targets without a primary: secondaries alone have nowhere to transfer from.
+func checkPrimary(targets []target) error {
+	if slices.ContainsFunc(targets, func(t target) bool { return !t.Leaving && t.Primary }) {
+		return nil
+	}
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance with the role Primary, and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
+}
+
+// Deliver writes the plan at every primary. At one that has no such zone it is made first, and written whole. Then the
+// secondaries of each are waited for.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	instances, outcomes, err := u.eachInstance(ctx, fence, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, fence delivery.Fence) outcome {
-		if instance.Leaving {
-			return outcome{err: u.removeZone(ctx, instance, writer, plan, fence)}
+	targets, err := u.readTargets(plan.Servers)
+	if err == nil {
+		err = checkPrimary(targets)
+	}
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	from := chooseSources(targets)
+	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
+		switch {
+		case t.Leaving:
+			return outcome{err: u.removeZone(ctx, t, plan, fence)}
+		case !t.Primary:
+			return outcome{}
 		}
-		report, err := writer.Deliver(ctx, plan, fence)
+		report, err := t.writer.Deliver(ctx, plan, fence)
 		if lacksZone(err) {
-			if err = u.makeZone(ctx, instance, plan, fence); err == nil {
+			u.forget(plan.UID)
+			if err = u.makeZone(ctx, t, plan, from.secondaries[t.Name], fence); err == nil {
 				whole := plan
 				whole.Changes = nil
-				report, err = writer.Deliver(ctx, whole, fence)
+				report, err = t.writer.Deliver(ctx, whole, fence)
 			}
+		} else if err == nil {
+			err = u.tellSecondaries(ctx, t, plan, from.secondaries[t.Name], fence)
 		}
 		return outcome{report: report, err: err}
 	})
 	if err != nil {
 		return delivery.Report{}, err
 	}
+	if err := u.followSources(ctx, targets, outcomes, from, plan, fence); err != nil {
+		return delivery.Report{}, err
+	}
 	report := delivery.Report{Confirmed: plan.Serial, Proven: true}
 	failures := map[delivery.RRsetKey]delivery.Failure{}
-	for i, instance := range instances {
+	for i, t := range targets {
 		o := outcomes[i]
-		if instance.Leaving && o.err == nil {
+		if t.Leaving && o.err == nil {
 			continue // it has the zone no more, and no row
 		}
-		row := delivery.Server{Name: instance.Name, Serial: o.report.Confirmed, Err: asError(instance, o.err), At: time.Now()}
+		row := delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: asError(t.Instance, o.err), At: time.Now()}
 		report.Servers = append(report.Servers, row)
 		if row.Err != nil || o.report.Confirmed != plan.Serial {
 			report.Confirmed = 0
 		}
-		report.Proven = report.Proven && o.report.Proven
+		report.Proven = report.Proven && (o.report.Proven || !t.Primary)
 		report.Remains = report.Remains || o.report.Remains
 		for _, failure := range o.report.Failed {
 			failures[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure
@@ -190,10 +227,10 @@ func asError(instance Instance, err error) *delivery.Error {
 }
 
 // makeZone has the agent make the zone with its SOA and name servers: BIND loads none without.
-func (u *Updater) makeZone(ctx context.Context, instance Instance, plan delivery.Plan, fence delivery.Fence) error {
-	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(instance.Key.Name, ".")}
+func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
+	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
-	config.AllowTransfer = []string{"key " + asked.UpdateKeyName}
+	config.AllowTransfer, config.AlsoNotify = []string{"key " + asked.UpdateKeyName}, withKey(secondaries, t.Key)
 	var soa protocol.SOA
 	var serial, refresh, retry, expire, negative uint32
 	if len(plan.SOA.Data) != 1 {
@@ -220,13 +257,19 @@ func (u *Updater) makeZone(ctx context.Context, instance Instance, plan delivery
 			}
 		}
 	}
-	return u.askAgent(instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
+	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
+	if err == nil {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.told[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
+	}
+	return err
 }
 
 // askAgent asks the agent of an instance.
 func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) error {
 	if instance.Agent == nil {
-		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make the zone", instance.Name)
+		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make or remove the zone", instance.Name)
 	}
 	err := do(instance.Agent)
 	var said *client.Error
@@ -238,26 +281,30 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 
 // Withdraw removes what is the zone's from every instance, and the zone where nothing of others is left in it.
 func (u *Updater) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	instances, outcomes, err := u.eachInstance(ctx, fence, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, fence delivery.Fence) outcome {
-		return outcome{err: u.removeZone(ctx, instance, writer, plan, fence)}
-	})
-	var none *delivery.Error
-	if errors.As(err, &none) && none.Reason == delivery.ReasonInvalidConfiguration {
-		return delivery.Report{}, nil // no instance is left
-	}
+	u.forget(plan.UID)
+	targets, err := u.readTargets(plan.Servers)
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	for i, instance := range instances {
-		if e := asError(instance, outcomes[i].err); e != nil {
+	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
+		return outcome{err: u.removeZone(ctx, t, plan, fence)}
+	})
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	for i, t := range targets {
+		if e := asError(t.Instance, outcomes[i].err); e != nil {
 			return delivery.Report{}, e
 		}
 	}
 	return delivery.Report{}, nil
 }
 
-func (u *Updater) removeZone(ctx context.Context, instance Instance, writer *rfc2136.Provider, plan delivery.Plan, fence delivery.Fence) error {
-	_, err := writer.Withdraw(ctx, plan, fence)
+func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, fence delivery.Fence) error {
+	if !t.Primary {
+		return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
+	}
+	_, err := t.writer.Withdraw(ctx, plan, fence)
 	if lacksZone(err) {
 		return nil
 	}
@@ -265,42 +312,56 @@ func (u *Updater) removeZone(ctx context.Context, instance Instance, writer *rfc
 		return err
 	}
 	// BIND keeps the name servers of the zone, and their addresses, until the zone goes.
-	left, err := writer.Verify(ctx, plan)
+	left, err := t.writer.Verify(ctx, plan)
 	if err != nil {
 		return err
 	}
-	if len(left.Foreign)+len(left.Differing) > 0 || instance.Agent == nil {
+	if len(left.Foreign)+len(left.Differing) > 0 || t.Agent == nil {
 		return nil
 	}
-	return u.askAgent(instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
+	return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 }
 
-// Verify compares at every instance; what one of them lacks is missing.
+// Verify compares at every primary; what one of them lacks is missing. Of a secondary the serial is compared with that
+// of its primary.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	instances, outcomes, err := u.eachInstance(ctx, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, _ delivery.Fence) outcome {
-		if instance.Leaving {
+	targets, err := u.readTargets(plan.Servers)
+	if err == nil {
+		err = checkPrimary(targets)
+	}
+	if err != nil {
+		return delivery.Drift{}, err
+	}
+	from := chooseSources(targets)
+	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {
+		switch {
+		case t.Leaving:
 			return outcome{}
+		case !t.Primary:
+			return u.compareSerials(ctx, t, from.primaries[t.Name], plan)
 		}
-		drift, err := writer.Verify(ctx, plan)
+		drift, err := t.writer.Verify(ctx, plan)
 		if lacksZone(err) {
 			// All of it is missing there, and the next delivery makes the zone.
 			drift, err = delivery.Drift{Missing: slices.Collect(plan.All)}, nil
 		}
-		return outcome{drift: drift, err: err}
+		return outcome{report: delivery.Report{Confirmed: plan.Serial}, drift: drift, err: err}
 	})
 	if err != nil {
 		return delivery.Drift{}, err
 	}
 	var all delivery.Drift
-	for i, instance := range instances {
+	for i, t := range targets {
 		o := outcomes[i]
-		if instance.Leaving {
+		if t.Leaving {
+			all.Servers = append(all.Servers, t.leaves())
 			continue
 		}
-		if e := asError(instance, o.err); e != nil {
+		e := asError(t.Instance, o.err)
+		if e != nil && t.Err == nil && t.Primary {
 			return delivery.Drift{}, e
 		}
-		all.Servers = append(all.Servers, delivery.Server{Name: instance.Name, Serial: plan.Serial, At: time.Now()})
+		all.Servers = append(all.Servers, delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: e, At: time.Now()})
 		for _, lists := range [][2]*[]delivery.RRset{{&all.Missing, &o.drift.Missing}, {&all.Differing, &o.drift.Differing}, {&all.Unfit, &o.drift.Unfit}, {&all.Foreign, &o.drift.Foreign}} {
 			*lists[0] = mergeSets(*lists[0], *lists[1])
 		}
@@ -317,21 +378,25 @@ func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 
 // Health asks each instance by DNS, with its key.
 func (u *Updater) Health(ctx context.Context) error {
-	instances, outcomes, err := u.eachInstance(ctx, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, writer *rfc2136.Provider, _ delivery.Fence) outcome {
-		if instance.Leaving {
-			return outcome{}
-		}
-		return outcome{err: writer.Health(ctx)}
+	targets, err := u.readTargets(nil)
+	if err == nil {
+		err = checkPrimary(targets)
+	}
+	if err != nil {
+		return err
+	}
+	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {
+		return outcome{err: t.writer.Health(ctx)}
 	})
 	if err != nil {
 		return err
 	}
-	for i, instance := range instances {
-		if e := asError(instance, outcomes[i].err); outcomes[i].err != nil && !errors.Is(outcomes[i].err, delivery.ErrNotProven) {
+	for i, t := range targets {
+		if e := asError(t.Instance, outcomes[i].err); outcomes[i].err != nil && !errors.Is(outcomes[i].err, delivery.ErrNotProven) {
 			return e
 		}
 	}
-	for i := range instances {
+	for i := range targets {
 		if outcomes[i].err != nil {
 			return outcomes[i].err
 		}

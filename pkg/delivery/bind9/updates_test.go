@@ -22,7 +22,7 @@ import (
 )
 
 func newUpdater(instances func() []Instance) *Updater {
-	return NewUpdater(UpdateConfig{Instances: func() ([]Instance, error) { return instances(), nil }, Dial: dial.New(true).DialContext})
+	return NewUpdater(UpdateConfig{Instances: func([]string) ([]Instance, error) { return instances(), nil }, Dial: dial.New(true).DialContext})
 }
 
 // read is what the server has in a zone, nothing where it has no such zone.

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
@@ -169,6 +170,28 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	p.last = plan.Zone
 	p.mu.Unlock()
 	return w.compareZone(held), nil
+}
+
+// ReadSerial asks for the serial that the server has of a zone; ReasonZoneNotFound: it answers, and serves none.
+func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
+	w := p.begin(delivery.Plan{Zone: zone}, nil)
+	defer w.end()
+	question := new(mdns.Msg)
+	question.SetQuestion(zone.String(), mdns.TypeSOA)
+	question.RecursionDesired = false
+	answer, err := w.askServer(ctx, question)
+	if err != nil {
+		return 0, err
+	}
+	if answer.Rcode == mdns.RcodeSuccess && answer.Authoritative {
+		for _, rr := range answer.Answer {
+			if soa, ok := rr.(*mdns.SOA); ok && strings.EqualFold(soa.Hdr.Name, zone.String()) {
+				return serial.Serial(soa.Serial), nil
+			}
+		}
+	}
+	code := mdns.RcodeToString[answer.Rcode]
+	return 0, &delivery.Error{Reason: delivery.ReasonZoneNotFound, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
 // Health asks for the SOA of the zone that was delivered last, and for that of the root before the first one. A signed

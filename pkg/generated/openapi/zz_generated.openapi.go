@@ -7321,15 +7321,41 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 					},
 					"catalogZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a trailing dot.",
-							Default:     "",
-							MinLength:   ptr.To[int64](1),
+							Description: "catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a trailing dot. The mode Catalog needs it, and the others have none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
+					"mode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "mode is how zones reach the servers. It is immutable: a zone that came in one way does not leave in another.\n\nPossible enum values:\n - `\"Catalog\"` : the servers follow the catalog zone of the class.\n - `\"Transfer\"` : the agent of each server makes each zone a secondary of the hidden primary.\n - `\"Update\"` : the agent of each server with the role Primary makes each zone there, and dynamic updates (RFC 2136) write its records. Servers with the role Secondary are secondaries of one of these.",
+							Default:     kubizonev1alpha1.Bind9ModeCatalog,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Catalog", "Transfer", "Update"},
+						},
+					},
+					"primaries": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "primaries are the addresses of the hidden primary as the servers reach it, each an IP address with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". The mode Transfer needs them, and the others have none.",
+							MaxItems:    ptr.To[int64](16),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
-				Required: []string{"catalogZone"},
 			},
 		},
 		Dependencies: []string{

@@ -16,6 +16,11 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
+// ModeOf is how zones reach the servers of a class.
+func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
+	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
+}
+
 // Server is a BIND 9 server of a class with a block bind9.
 type Server struct {
 	Namespace, Name string

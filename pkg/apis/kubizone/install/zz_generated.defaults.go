@@ -58,6 +58,11 @@ func SetObjectDefaults_DNSClass(in *v1alpha1.DNSClass) {
 			in.Spec.Webhook.ApexNS = v1alpha1.ApexNS(v1alpha1.ApexNSDeliver)
 		}
 	}
+	if in.Spec.Bind9 != nil {
+		if in.Spec.Bind9.Mode == "" {
+			in.Spec.Bind9.Mode = v1alpha1.Bind9Mode(v1alpha1.Bind9ModeCatalog)
+		}
+	}
 }
 
 func SetObjectDefaults_DNSClassList(in *v1alpha1.DNSClassList) {

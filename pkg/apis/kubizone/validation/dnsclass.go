@@ -43,6 +43,7 @@ const (
 	// one.
 	maxInstanceSelections = 16
 	maxInstanceNamespaces = 64
+	maxPrimaries          = 16
 	maxURL                = 2048
 	maxCABundle           = 256 << 10
 )
@@ -56,6 +57,9 @@ func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 // DNSClassUpdate validates the change from before to after.
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	if was, is := before.Spec.Bind9, after.Spec.Bind9; was != nil && is != nil && class.ModeOf(was) != class.ModeOf(is) {
+		errs = append(errs, field.Invalid(specPath.Child("bind9", "mode"), is.Mode, fmt.Sprintf("is immutable, and was %s: zones that came in one way do not leave in another; make a further class, and have the zones name that (S11.15)", class.ModeOf(was))))
+	}
 	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets), func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
@@ -260,10 +264,36 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 		errs = append(errs, metavalidation.ValidateLabelSelector(&from.Selector, metavalidation.LabelSelectorValidationOptions{}, at.Child("selector"))...)
 		errs = append(errs, validateInstanceNamespaces(from.Namespaces, at.Child("namespaces"))...)
 	}
-	if servers.CatalogZone == "" {
-		return append(errs, field.Required(path.Child("catalogZone"), "the name of a zone that the servers learn the zones of the class from, below a domain of yours, as catalog.example.org. (RFC 9432 §4)"))
+	if unknown := validateChoice(servers.Mode, path.Child("mode"), v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate); len(unknown) > 0 {
+		return append(errs, unknown...)
 	}
-	return append(errs, validateCatalogZone(servers.CatalogZone, path.Child("catalogZone"))...)
+	return append(errs, validateMode(servers, path)...)
+}
+
+// validateMode judges the fields that one mode alone has. A field of another mode would be read as if it had an effect.
+func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
+	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
+	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
+	case byCatalog && servers.CatalogZone == "":
+		errs = append(errs, field.Required(catalog, "the name of a zone that the servers learn the zones of the class from, below a domain of yours, as catalog.example.org. (RFC 9432 §4)"))
+	case byCatalog:
+		errs = append(errs, validateCatalogZone(servers.CatalogZone, catalog)...)
+	case servers.CatalogZone != "":
+		errs = append(errs, field.Forbidden(catalog, fmt.Sprintf("servers follow a catalog in the mode Catalog alone, and mode is %s: leave it out (S11.15)", servers.Mode)))
+	}
+	switch n := len(servers.Primaries); {
+	case servers.Mode != v1alpha1.Bind9ModeTransfer && n > 0:
+		return append(errs, field.Forbidden(primaries, "agents make zones secondaries of these in the mode Transfer alone: leave it out (S11.15)"))
+	case servers.Mode == v1alpha1.Bind9ModeTransfer && n == 0:
+		return append(errs, field.Required(primaries, "the addresses of the hidden primary as the servers reach it, as 192.0.2.1 or 192.0.2.1:5353 (S11.15)"))
+	case n > maxPrimaries:
+		return append(errs, field.TooMany(primaries, n, maxPrimaries))
+	}
+	seen := map[netip.AddrPort]bool{}
+	for i, text := range servers.Primaries {
+		errs = append(errs, validateServerAddress(text, seen, primaries.Index(i))...)
+	}
+	return errs
 }
 
 func validateInstanceNamespaces(namespaces []string, path *field.Path) field.ErrorList {

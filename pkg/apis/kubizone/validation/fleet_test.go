@@ -311,6 +311,9 @@ func TestDNSClass_bind9_S11_13(t *testing.T) {
 	in := func(namespaces ...string) v1alpha1.Bind9Provider {
 		return v1alpha1.Bind9Provider{InstancesFrom: []v1alpha1.Bind9InstanceSelection{label, {Namespaces: namespaces}}, CatalogZone: "catalog.example."}
 	}
+	mode := func(is v1alpha1.Bind9Mode, catalog string, primaries ...string) v1alpha1.Bind9Provider {
+		return v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge"), Mode: is, CatalogZone: catalog, Primaries: primaries}
+	}
 	for _, test := range []struct {
 		block v1alpha1.Bind9Provider
 		want  string
@@ -328,11 +331,48 @@ func TestDNSClass_bind9_S11_13(t *testing.T) {
 		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge")}, "spec.bind9.catalogZone: Required"},
 		{v1alpha1.Bind9Provider{ClusterRef: ref("dns", "edge"), CatalogZone: "catalog"}, "spec.bind9.catalogZone: Invalid"},
 		{v1alpha1.Bind9Provider{InstancesFrom: slices.Repeat([]v1alpha1.Bind9InstanceSelection{label}, 17), CatalogZone: "catalog.example."}, "spec.bind9.instancesFrom: Too many"},
+		{mode("Catalog", "catalog.example."), ""},
+		{mode("Catalog", ""), "spec.bind9.catalogZone: Required"},
+		{mode("Catalog", "catalog.example.", "192.0.2.1"), "spec.bind9.primaries: Forbidden"},
+		{mode("Transfer", "", "192.0.2.1", "[2001:db8::1]:5353"), ""},
+		{mode("Transfer", ""), "spec.bind9.primaries: Required"},
+		{mode("Transfer", "", "primary.example"), "spec.bind9.primaries[0]: Invalid"},
+		{mode("Transfer", "", "192.0.2.1", "192.0.2.1:53"), "spec.bind9.primaries[1]: Duplicate"},
+		{mode("Transfer", "", slices.Repeat([]string{"192.0.2.1"}, 17)...), "spec.bind9.primaries: Too many"},
+		{mode("Transfer", "catalog.example.", "192.0.2.1"), "spec.bind9.catalogZone: Forbidden"},
+		{mode("Update", ""), ""},
+		{mode("Update", "", "192.0.2.1"), "spec.bind9.primaries: Forbidden"},
+		{mode("Update", "catalog.example."), "spec.bind9.catalogZone: Forbidden"},
+		{mode("Push", "catalog.example."), "spec.bind9.mode: Unsupported"},
 	} {
 		class := newClass(func(s *v1alpha1.DNSClassSpec) { s.Bind9 = &test.block })
 		errs := DNSClass(class, false)
 		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", test.block, errs, test.want)
+		}
+	}
+}
+
+// S11.15: the mode of a class is immutable, and so is the absent one.
+func TestDNSClass_bind9ModeStays_S11_15(t *testing.T) {
+	in := func(mode v1alpha1.Bind9Mode) *v1alpha1.DNSClass {
+		block := &v1alpha1.Bind9Provider{ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: "dns", Name: "edge"}, Mode: mode}
+		switch mode {
+		case v1alpha1.Bind9ModeTransfer:
+			block.Primaries = []string{"192.0.2.1"}
+		case "", v1alpha1.Bind9ModeCatalog:
+			block.CatalogZone = "catalog.example."
+		}
+		class := newClass(func(s *v1alpha1.DNSClassSpec) { s.Bind9 = block })
+		class.ResourceVersion = "1"
+		return class
+	}
+	for _, from := range []v1alpha1.Bind9Mode{"", v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {
+		for _, to := range []v1alpha1.Bind9Mode{"", v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {
+			errs := DNSClassUpdate(in(to), in(from), false)
+			if same := from == to || from+to == v1alpha1.Bind9ModeCatalog; same != (len(errs) == 0) || !same && errs[0].Field != "spec.bind9.mode" {
+				t.Errorf("%q to %q: %v", from, to, errs)
+			}
 		}
 	}
 }

@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
 // Bind9ProviderApplyConfiguration represents a declarative configuration of the Bind9Provider type for use
 // with apply.
 //
@@ -17,8 +21,13 @@ type Bind9ProviderApplyConfiguration struct {
 	// instancesFrom select Bind9Instances of namespaces by their labels.
 	InstancesFrom []Bind9InstanceSelectionApplyConfiguration `json:"instancesFrom,omitempty"`
 	// catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a
-	// trailing dot.
+	// trailing dot. The mode Catalog needs it, and the others have none.
 	CatalogZone *string `json:"catalogZone,omitempty"`
+	// mode is how zones reach the servers. It is immutable: a zone that came in one way does not leave in another.
+	Mode *kubizonev1alpha1.Bind9Mode `json:"mode,omitempty"`
+	// primaries are the addresses of the hidden primary as the servers reach it, each an IP address with or without a
+	// port (53): "192.0.2.1", "[2001:db8::1]:5353". The mode Transfer needs them, and the others have none.
+	Primaries []string `json:"primaries,omitempty"`
 }
 
 // Bind9ProviderApplyConfiguration constructs a declarative configuration of the Bind9Provider type for use with
@@ -53,5 +62,23 @@ func (b *Bind9ProviderApplyConfiguration) WithInstancesFrom(values ...*Bind9Inst
 // If called multiple times, the CatalogZone field is set to the value of the last call.
 func (b *Bind9ProviderApplyConfiguration) WithCatalogZone(value string) *Bind9ProviderApplyConfiguration {
 	b.CatalogZone = &value
+	return b
+}
+
+// WithMode sets the Mode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mode field is set to the value of the last call.
+func (b *Bind9ProviderApplyConfiguration) WithMode(value kubizonev1alpha1.Bind9Mode) *Bind9ProviderApplyConfiguration {
+	b.Mode = &value
+	return b
+}
+
+// WithPrimaries adds the given value to the Primaries field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Primaries field.
+func (b *Bind9ProviderApplyConfiguration) WithPrimaries(values ...string) *Bind9ProviderApplyConfiguration {
+	for i := range values {
+		b.Primaries = append(b.Primaries, values[i])
+	}
 	return b
 }

@@ -1,0 +1,92 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"sync"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/precedence"
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+// Keys are the TSIG keys of classes. A signature says by the name of a key which one it is of, so a name stands for one
+// key in all classes together. The keys that a class itself names have a name before those of servers that a class
+// selects: the authors of a server choose its key, and must not keep a class from its secondaries with it. Of two
+// servers, that of the class which was made first has it.
+type Keys struct {
+	mu   sync.Mutex
+	held map[string]*heldKeys // by class
+}
+
+// heldKeys are the keys of one class. Those that no class names, of a primary itself, are of the class "".
+type heldKeys struct {
+	rank      precedence.Rank
+	ofServers bool
+	claims    map[string]string
+}
+
+// Hold takes note of the keys that a class has now, in the place of those that it had. release ends that, unless the
+// class has taken others since. A class that is paused has none: no primary serves it.
+func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
+	if of.Spec.Paused {
+		peers = Peers{}
+	}
+	return k.holdKeys(of.Name, &heldKeys{rankOf(of), of.Spec.Bind9 != nil, peers.Claims()})
+}
+
+// HoldGeneral takes note of the keys of a primary itself, which have a name before all others.
+func (k *Keys) HoldGeneral(keys []primary.Key) {
+	k.holdKeys("", &heldKeys{claims: Peers{Class: primary.ClassConfig{Keys: keys}}.Claims()})
+}
+
+func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
+	if k == nil {
+		return func() {}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.held == nil {
+		k.held = map[string]*heldKeys{}
+	}
+	k.held[class] = keys
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.held[class] == keys {
+			delete(k.held, class)
+		}
+	}
+}
+
+// release forgets the keys of a class.
+func (k *Keys) release(class string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.held, class)
+}
+
+// keptFrom says why a server of a class may not have a key: the name is that of another key. "" is none.
+func (k *Keys) keptFrom(of *v1alpha1.DNSClass, key primary.Key) string {
+	if k == nil {
+		return ""
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, other := range k.held {
+		if meaning, has := other.claims[key.Name]; name == of.Name || !has || meaning == meaningOf(key) || other.ofServers && rankOf(of).Compare(other.rank) < 0 {
+			continue
+		}
+		if name == "" {
+			return "the primary has another key of that name"
+		}
+		return "DNSClass " + name + " has another key of that name"
+	}
+	return ""
+}
+
+// meaningOf tells keys of one name apart. It is compared and never printed.
+func meaningOf(key primary.Key) string {
+	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
+}

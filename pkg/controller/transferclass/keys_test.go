@@ -1,0 +1,185 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// secretsOfMaps are Secrets by NAMESPACE/NAME.
+type secretsOfMaps map[string]map[string][]byte
+
+func (s secretsOfMaps) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	if data := s[namespace+"/"+name]; data != nil {
+		return data, nil
+	}
+	return nil, class.ErrSecretNotFound
+}
+
+// secretOf is that of a key; each letter is another key.
+func secretOf(name, letter string) map[string][]byte {
+	return map[string][]byte{"name": []byte(name), "secret": []byte(strings.Repeat(letter, 42) + "I=")}
+}
+
+func classOf(name string, age time.Duration, change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0).Add(-age))}}
+	of.Spec.Namespaces = &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+	change(&of.Spec)
+	return of
+}
+
+// withKey is a class of one secondary with a key.
+func withKey(name string, age time.Duration, secret string) *v1alpha1.DNSClass {
+	return classOf(name, age, func(s *v1alpha1.DNSClassSpec) {
+		s.Transfer = &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "platform", Name: secret}, Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}
+	})
+}
+
+// withServers is a class of all servers of a namespace.
+func withServers(name string, age time.Duration, namespace string) *v1alpha1.DNSClass {
+	return classOf(name, age, func(s *v1alpha1.DNSClassSpec) {
+		s.Bind9 = &v1alpha1.Bind9Provider{CatalogZone: "catalog." + name + ".", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{namespace}}}}
+	})
+}
+
+func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
+	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}}
+	instance.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+	instance.Spec.External = &bind9.ExternalServer{Address: address, TSIGSecretName: secret}
+	return instance
+}
+
+// newController is one whose classes and servers are known.
+func newController(t *testing.T, secrets secretsOfMaps, general []primary.Key, objects ...runtime.Object) *Controller {
+	t.Helper()
+	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: general})
+	do(t, err)
+	t.Cleanup(func() { dns.Close() })
+	informers := externalversions.NewSharedInformerFactory(fake.NewClientset(objects...), 0)
+	api := informers.Kubizone().V1alpha1()
+	c, err := New(Config{Primary: dns, Members: NewMembers(nil), Classes: api.DNSClasses(), Zones: api.Zones(), Secrets: secrets, Servers: NewServers(informers), GeneralKeys: general})
+	do(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	informers.StartWithContext(ctx)
+	t.Cleanup(func() { cancel(); informers.Shutdown(); c.queue.ShutDown() })
+	informers.WaitForCacheSync(ctx.Done())
+	return c
+}
+
+// rowsOf are the servers of a class that a primary serves, and "none" where it does not serve the class.
+func rowsOf(c *Controller, class string) []string {
+	known := c.serving[class]
+	if known == nil {
+		return []string{"none"}
+	}
+	var rows []string
+	for _, s := range known.peers.Secondaries {
+		rows = append(rows, s.Name)
+	}
+	return rows
+}
+
+// TestKeys_ofServersEndNoClass: mallory, who chooses the key of a server that an older class selects, gives it the name
+// of the key by which a younger class is served. The younger class is served on, and so are the other servers; the row
+// of mallory's server says why it is not (attack: a tenant ends a class).
+func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
+	shared, younger, older := withServers("shared", time.Hour, "team"), withKey("victim", 0, "victim"), withKey("elder", 2*time.Hour, "elder")
+	secrets := secretsOfMaps{
+		"platform/victim": secretOf("victim.example", "A"), "platform/elder": secretOf("elder.example", "A"),
+		"team/honest": secretOf("honest.example", "A"), "team/mallory": secretOf("victim.example", "B"),
+	}
+	for _, order := range [][]string{{"elder", "shared", "victim"}, {"victim", "shared", "elder"}, {"shared", "victim", "elder"}} {
+		for _, name := range []string{"victim.example", "elder.example", "general.example"} {
+			secrets["team/mallory"] = secretOf(name, "B")
+			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, func(string, string) (map[string][]byte, error) { return secretOf("general.example", "A"), nil })
+			do(t, err)
+			c := newController(t, secrets, []primary.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "mallory", "192.0.2.3", "mallory"))
+			for range 2 { // what is read again comes to the same
+				for _, class := range order {
+					if err := c.syncPeers(t.Context(), class); err != nil {
+						t.Fatalf("%v with the name %s: %s: %v", order, name, class, err)
+					}
+				}
+			}
+			for class, want := range map[string]string{"shared": "team/honest", "victim": "192.0.2.1", "elder": "192.0.2.1"} {
+				if got := rowsOf(c, class); !slices.Equal(got, []string{want}) {
+					t.Errorf("%v with the name %s: %s has %q, want %s", order, name, class, got, want)
+				}
+			}
+			servers, err := c.Servers.Of(shared)
+			do(t, err)
+			selected, err := ReadServers(shared, servers, &c.keys, func(namespace, name string) (map[string][]byte, error) {
+				return secrets.Get(t.Context(), namespace, name)
+			})
+			do(t, err)
+			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "name the key of the server otherwise, in the Secret team/mallory") {
+				t.Errorf("%v with the name %s: waiting %+v", order, name, w)
+			}
+		}
+	}
+}
+
+// TestKeys_ofServersOfTwoClasses: the server of the older class has the name, in every order.
+func TestKeys_ofServersOfTwoClasses_S11_13(t *testing.T) {
+	secrets := secretsOfMaps{"a/one": secretOf("same.example", "A"), "b/two": secretOf("same.example", "B"), "b/three": secretOf("three.example", "A")}
+	for _, order := range [][]string{{"older", "younger"}, {"younger", "older"}} {
+		c := newController(t, secrets, nil, withServers("older", time.Hour, "a"), withServers("younger", 0, "b"),
+			serverOf("a", "one", "192.0.2.1", "one"), serverOf("b", "two", "192.0.2.2", "two"), serverOf("b", "three", "192.0.2.3", "three"))
+		for range 2 {
+			for _, class := range order {
+				do(t, c.syncPeers(t.Context(), class))
+			}
+		}
+		if one, two := rowsOf(c, "older"), rowsOf(c, "younger"); !slices.Equal(one, []string{"a/one"}) || !slices.Equal(two, []string{"b/three"}) {
+			t.Errorf("%v: %q and %q", order, one, two)
+		}
+	}
+}
+
+// TestKeys_areLetGoOf: a key that a class has taken another one for, or of a class that ended, is free.
+func TestKeys_areLetGoOf(t *testing.T) {
+	var k Keys
+	key := func(letter string) primary.Key {
+		key, err := Key(v1alpha1.SecretReference{}, func(string, string) (map[string][]byte, error) { return secretOf("k.example", letter), nil })
+		do(t, err)
+		return key
+	}
+	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []primary.Key{key(letter)}}} }
+	holder, asks := withKey("holder", 0, "s"), withServers("asks", time.Hour, "team")
+	first := k.Hold(holder, peers("A"))
+	if k.keptFrom(asks, key("B")) == "" || k.keptFrom(asks, key("A")) != "" {
+		t.Error("another key of the name, or the same, is not told apart")
+	}
+	second := k.Hold(holder, peers("B"))
+	first() // of the provider before
+	if k.keptFrom(asks, key("B")) != "" || k.keptFrom(asks, key("A")) == "" {
+		t.Error("what the class has taken since is not held")
+	}
+	second()
+	if why := k.keptFrom(asks, key("A")); why != "" {
+		t.Error(why)
+	}
+	holder.Spec.Paused = true
+	k.Hold(holder, peers("A"))
+	if why := k.keptFrom(asks, key("B")); why != "" {
+		t.Errorf("of a class that is paused: %s", why)
+	}
+}
