@@ -28,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -512,6 +513,24 @@ func TestErrors_haveACodeEach(t *testing.T) {
 	})
 	s.namespace(t, "neighbour", nil)
 	s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1")
+	// Namespaces with budgets (S9.4): one may store nothing more, the other has a minute's writes behind it.
+	budgets := map[string]string{"full": "stored=1", "hasty": "written=1"}
+	kubeconfigs := map[string]string{}
+	for namespace, budget := range budgets {
+		kubeconfigs[namespace] = s.account(t, namespace, "gardener", recordRules)
+		s.zone(t, namespace+".example", namespace)
+		if namespace == "hasty" {
+			s.putRecord(t, namespace, "filler.hasty.example.", "A", "192.0.2.1")
+		}
+		if _, err := s.kube.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/budget":"`+budget+`"}}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inNamespace := func(namespace string) func(*gardenlet.Values, map[string]string) {
+		return func(v *gardenlet.Values, secret map[string]string) {
+			secret["namespace"], secret["kubeconfig"], v.DNSName = namespace, kubeconfigs[namespace], "api."+namespace+".example"
+		}
+	}
 	s.putRecord(t, "neighbour", "held.shared.example.", "A", "192.0.2.1")
 	s.putRecord(t, landscape, "alias.shared.example.", "CNAME", "www.example.com.")
 	good := string(h.secret["kubeconfig"])
@@ -536,6 +555,8 @@ func TestErrors_haveACodeEach(t *testing.T) {
 		{"a name of another namespace", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "held.shared.example" }},
 		{"an alias beside it", gardencorev1beta1.ErrorConfigurationProblem, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "alias.shared.example" }},
 		{"a limit of the zone", gardencorev1beta1.ErrorInfraQuotaExceeded, "False", func(v *gardenlet.Values, _ map[string]string) { v.DNSName = "api.small.example" }},
+		{"a budget that is used up", gardencorev1beta1.ErrorInfraQuotaExceeded, "False", inNamespace("full")},
+		{"too many writes", gardencorev1beta1.ErrorInfraRateLimitsExceeded, "False", inNamespace("hasty")},
 		{"no server", gardencorev1beta1.ErrorRetryableInfraDependencies, "False", func(_ *gardenlet.Values, secret map[string]string) {
 			secret["kubeconfig"] = strings.ReplaceAll(good, s.config.Host, "https://127.0.0.1:1")
 		}},

@@ -5,6 +5,7 @@ package actuator
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -47,12 +48,41 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	if err != nil {
 		return target{}, err
 	}
-	// A reconciliation makes a handful of requests; the server limits those of all.
-	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
-	if to.client, err = versioned.NewForConfig(config); err != nil {
+	if to.client, err = a.newClient(config); err != nil {
 		return target{}, configurationProblem("Secret %s/%s: no client can be made of its kubeconfig: %v", ref.Namespace, ref.Name, err)
 	}
 	return to, nil
+}
+
+// newClient makes a client for a server that is not trusted: it cannot hold a worker for longer than CallTimeout a
+// request, send it to another server, or fill the memory.
+func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
+	// A reconciliation makes a handful of requests; the server limits those of all.
+	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return versioned.NewForConfigAndClient(config, client)
+}
+
+// maxAnswer bounds an answer in octets. A Record has a tenth of it.
+const maxAnswer = 1 << 20
+
+// guard changes answers. Without Retry-After the client does not wait by itself: the controller tries again after
+// RetryInterval.
+type guard struct{ to http.RoundTripper }
+
+func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := g.to.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	answer.Header.Del("Retry-After")
+	answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
+	return answer, nil
 }
 
 // readSecret is what the Secret says: the namespace, and the configuration of a client.

@@ -4,10 +4,15 @@
 package actuator
 
 import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -128,5 +133,57 @@ func TestReadKubeconfig_errorsHoldNoSecret(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// A project may bring a Secret with a server of its own, which answers what it likes.
+func TestNewClient_isNotHeldSentOnOrFilled(t *testing.T) {
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   gardencorev1beta1.ErrorCode
+	}{
+		{"asks to wait", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, gardencorev1beta1.ErrorInfraRateLimitsExceeded},
+		{"fails, and asks to wait", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, gardencorev1beta1.ErrorRetryableInfraDependencies},
+		{"leads elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, gardencorev1beta1.ErrorConfigurationProblem},
+		{"does not end", func(w http.ResponseWriter, r *http.Request) {
+			for part := bytes.Repeat([]byte(" "), 1<<16); r.Context().Err() == nil; {
+				if _, err := w.Write(part); err != nil {
+					return
+				}
+			}
+		}, gardencorev1beta1.ErrorRetryableInfraDependencies},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := httptest.NewServer(c.answer)
+			defer server.Close()
+			a := &actuator{options: NewOptions()}
+			client, err := a.newClient(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			started := time.Now()
+			_, err = client.KubizoneV1alpha1().Records("gardener").Get(t.Context(), "api", metav1.GetOptions{})
+			if took := time.Since(started); took > a.options.CallTimeout/2 {
+				t.Errorf("it took %s", took)
+			}
+			if err == nil || codeOf(err) != c.want {
+				t.Errorf("%v: code %s, want %s", err, codeOf(err), c.want)
+			}
+		})
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("%d requests were sent on", n)
 	}
 }
