@@ -8,6 +8,7 @@ package odd_zones
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -26,11 +27,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubetypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/interop/subject"
@@ -259,7 +262,7 @@ func anything() []v1alpha1.DelegationRule {
 			numbers = append(numbers, rt.String())
 		}
 	}
-	return []v1alpha1.DelegationRule{{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbers}, {Pattern: "@", Types: numbers}}}}
+	return []v1alpha1.DelegationRule{{Zones: []string{"*"}, DS: true, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbers}, {Pattern: "@", Types: numbers}}}}
 }
 
 func plainZone(fqdn string) v1alpha1.ZoneSpec {
@@ -392,6 +395,22 @@ func (c *tenant) alone(all map[rdata.Type][]value) (records []record) {
 	return records
 }
 
+// sign gives a zone as many DS as it may have (S12.3), the longest ones.
+func (c *tenant) sign(object, fqdn string) {
+	c.Helper()
+	dnssec := v1alpha1.ZoneDNSSECStatus{FQDN: fqdn}
+	for i := range int32(validation.MaxDS) {
+		dnssec.DS = append(dnssec.DS, v1alpha1.DelegationSigner{KeyTag: i, Algorithm: 14, DigestType: 4, Digest: fmt.Sprintf("%096X", i)})
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": dnssec}})
+	if err == nil {
+		_, err = c.KubizoneV1alpha1().Zones(namespace).Patch(c.Context(), object, kubetypes.MergePatchType, patch, metav1.PatchOptions{}, "dnssec")
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
 // glue gives the child's name server an address, or takes it away.
 func (c *tenant) glue(addresses ...string) {
 	c.Helper()
@@ -448,10 +467,25 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	c.write([]record{{"parent-filled", "parent", v1alpha1.RecordSpec{DomainName: "a", Type: "TXT", Values: []string{"1", "2", "3", "4"}}}})
 	objects := slices.Clone(c.objects)
 	c.zone("child", v1alpha1.ZoneSpec{DomainName: "child.parent.example.", NameServers: []v1alpha1.NameServer{{Name: "ns"}}})
+	c.sign("child", "child.parent.example.")
+	c.zone("signed", v1alpha1.ZoneSpec{DomainName: "signed.parent.example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}})
+	c.sign("signed", "signed.parent.example.") // and as many DS of Records as may stand beside those (S6.10)
+	var ds []string
+	for i := range 100 - validation.MaxDS {
+		ds = append(ds, fmt.Sprintf("%d 8 2 %064X", i, i))
+	}
+	if beside := c.write([]record{{"ds", "parent", v1alpha1.RecordSpec{DomainName: "signed", Type: "DS", Values: ds}}}); len(beside) != 1 {
+		t.Error("DS beside those of the child are refused")
+	}
 	c.objects = objects // the child is not servable, but while its name server has an address
 	t.Logf("seed %d: %d zones, %d records that come and go; admitted by type %v; refused %v", *seed, len(c.objects), len(passing), c.admitted, c.refused)
 
 	full := c.settled(false)
+	for _, z := range full {
+		if n := strings.Count(z.file, "\tDS\t"); z.fqdn == "parent.example." && n != 100 {
+			t.Errorf("S6.10: the parent has %d DS, want 100:\n%s", n, z.file)
+		}
+	}
 	secondaries := startSecondaries(t, primary, full)
 	t.Run("AXFR", func(t *testing.T) {
 		for _, j := range secondaries {
