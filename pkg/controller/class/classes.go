@@ -40,6 +40,8 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
+	// questions are those of one comparison of each zone, by class.
+	questions map[string]int
 }
 
 // knownClass is a class as the Loop was told of it.
@@ -210,21 +212,49 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval is how often each zone is compared, or its secondaries are asked whether they still have what they
+// driftInterval is how often each zone is compared, or its servers are asked whether they still have what they
 // confirmed: as the class says, and less often where that would be more than half of what the class may be asked for.
+// Servers of classes that say nothing are asked less often, too, where all classes together would ask more of them a
+// second than allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
+	if of.Spec.RequestsPerSecond != nil {
+		perSecond = int(*of.Spec.RequestsPerSecond)
+	}
+	requests := 0 // of one comparison of each zone
+	for _, one := range c.index.deliveriesBy(of.Name) {
+		requests++
+		if can.Fetched {
+			requests += max(0, len(one.Status.Servers)-1)
+		}
+	}
 	if can.Fetched {
-		interval = time.Minute
+		interval = max(time.Minute, time.Duration(c.noteQuestions(of.Name, requests))*time.Second/allPerSecond)
 	}
 	if of.Spec.DriftInterval != nil {
 		interval = of.Spec.DriftInterval.Duration
 	}
-	if of.Spec.RequestsPerSecond != nil {
-		perSecond = int(*of.Spec.RequestsPerSecond)
+	return max(interval, time.Duration(2*requests)*time.Second/time.Duration(perSecond))
+}
+
+// allPerSecond is the most questions a second by which servers are compared while nothing changes.
+const allPerSecond = 250
+
+// noteQuestions notes how many servers are asked when each zone of a class is compared once, and returns how many that
+// are in all classes.
+func (c *classSync) noteQuestions(class string, n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.questions[class] = n
+	all := 0
+	for name, of := range c.questions {
+		if c.index.classByName(name) == nil {
+			delete(c.questions, name)
+			continue
+		}
+		all += of
 	}
-	zones := len(c.index.deliveriesBy(of.Name))
-	return max(interval, time.Duration(2*zones)*time.Second/time.Duration(perSecond))
+	return all
 }
 
 func generationOf(known *knownClass) string {

@@ -69,7 +69,7 @@ func New(config Config) (*Controller, error) {
 	}
 	c := &Controller{
 		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen}, metrics: NewMetrics(config.Registry),
-		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, known: map[string]*knownClass{}},
+		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, known: map[string]*knownClass{}, questions: map[string]int{}},
 		records: &recordSync{
 			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
 			standings: map[string]*standing{}, untold: map[string]bool{}, written: map[types.UID]written{},
