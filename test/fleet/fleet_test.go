@@ -71,6 +71,8 @@ type cluster struct {
 	core    *kubernetes.Clientset
 	ours    *versioned.Clientset
 	server  *kuberig.Server
+	// kubeconfig is that of the server.
+	kubeconfig string
 }
 
 var shared = sync.OnceValues(func() (*cluster, error) {
@@ -85,11 +87,10 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 		return nil, err
 	}
 	ends = append([]func(){func() { c.kube.Close() }}, ends...)
-	kubeconfig, err := c.kube.Delegate(ctx)
-	if err != nil {
+	if c.kubeconfig, err = c.kube.Delegate(ctx); err != nil {
 		return nil, err
 	}
-	if c.server, err = kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: program, Kube: c.kube, Kubeconfig: kubeconfig}); err != nil {
+	if c.server, err = kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: program, Kube: c.kube, Kubeconfig: c.kubeconfig}); err != nil {
 		return nil, err
 	}
 	ends = append([]func(){func() { c.server.Close() }}, ends...)

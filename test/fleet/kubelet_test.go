@@ -36,6 +36,8 @@ type kubelet struct {
 	pods map[string]*localPod
 	// dns is the port at which the next pod answers, so that an address stays as that of a Service does.
 	dns netip.AddrPort
+	// newest: a pod that comes while another one runs takes its place at once. Else it waits until that has gone.
+	newest bool
 }
 
 // localPod is a pod as processes.
@@ -44,6 +46,8 @@ type localPod struct {
 	dir                 string
 	dns, control, agent netip.AddrPort
 	named, program      *rig.Process
+	// env is the environment of named, beside that of the test.
+	env []string
 	// written and shown are the files of the volume as they are here, and as they are in the cluster.
 	written, shown map[string]string
 }
@@ -96,6 +100,9 @@ func (k *kubelet) sync() {
 			delete(k.pods, name)
 		}
 	}
+	if k.newest {
+		k.keepNewest(list)
+	}
 	for i := range list.Items {
 		pod := &list.Items[i]
 		local := k.pods[pod.Name]
@@ -118,6 +125,27 @@ func (k *kubelet) sync() {
 			k.w.t.Log(err)
 		}
 	}
+}
+
+// keepNewest ends what runs where a newer pod has come, and leaves that one alone in the list beside pods that go.
+func (k *kubelet) keepNewest(list *corev1.PodList) {
+	var newest *corev1.Pod
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.DeletionTimestamp == nil && (newest == nil || newest.CreationTimestamp.Before(&pod.CreationTimestamp)) {
+			newest = pod
+		}
+	}
+	if newest == nil {
+		return
+	}
+	name := newest.Name
+	for running, local := range k.pods {
+		if running != name {
+			local.end()
+			delete(k.pods, running)
+		}
+	}
+	list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil && pod.Name != name })
 }
 
 func (k *kubelet) place(pod *corev1.Pod) (*localPod, error) {
@@ -223,7 +251,11 @@ func (k *kubelet) refresh(p *localPod) error {
 		for i := range arguments {
 			arguments[i] = p.local(arguments[i])
 		}
-		if *process, err = rig.StartProcess(nil, p.dir, arguments[0], arguments[1:]...); err != nil {
+		var env []string
+		if process == &p.named {
+			env = p.env
+		}
+		if *process, err = rig.StartProcess(env, p.dir, arguments[0], arguments[1:]...); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,553 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+var (
+	faultCount = flag.Int("faults", 0, "how many faults TestFaults makes; 0: ten, and in its long form one for each five minutes of a day")
+	faultSeed  = flag.Uint64("fault-seed", 0, "of the choice of faults; 0: one of its own, which is printed")
+)
+
+const (
+	faultServers = 3
+	// dayFaults is one fault for each five minutes of a day; each stands for a moment, so a day takes half an hour.
+	shortFaults, dayFaults = 10, 288
+	longestFault           = 2 * time.Second
+)
+
+// site is one server of the room: a namespace, a Bind9Cluster of one server in it, and a kubelet.
+type site struct {
+	*world
+	kubelet *kubelet
+	// disturbed: a fault makes it lack answers. mending is held by the one fault that a site has at a time.
+	disturbed atomic.Bool
+	mending   sync.Mutex
+	// missing counts answers that were not there.
+	missing, answers atomic.Int64
+}
+
+// room is what TestFaults breaks and mends.
+type room struct {
+	*world
+	sites     []*site
+	primary   netip.AddrPort
+	processes map[string]*rig.Process
+	config    fleet.Config
+	// common is held by a fault of what all sites share.
+	common sync.Mutex
+	// written is the last value that may have been written to the record that changes.
+	written atomic.Uint32
+}
+
+// TestFaults: faults chosen by a seed meet three servers, what runs them and what feeds them, under writes and queries.
+// No answer is wrong meanwhile, no server lacks an answer because of a fault elsewhere, and at the end every server has
+// every zone at its serial.
+func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
+	seed := *faultSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	count := shortFaults
+	if rig.Long() {
+		count = dayFaults
+	}
+	if *faultCount > 0 {
+		count = *faultCount
+	}
+	t.Logf("%d faults by -fault-seed %d", count, seed)
+	r := newRoom(t)
+	r.makeZones()
+	var querying, running sync.WaitGroup
+	ctx, stop := context.WithCancel(r.ctx)
+	defer stop()
+	for _, one := range r.sites {
+		one.waitAnswer(ctx, t)
+		querying.Go(func() { one.query(ctx, t, &r.written) })
+	}
+	writing, stopWriting := context.WithCancel(r.ctx)
+	defer stopWriting()
+	running.Go(func() { r.write(writing) })
+
+	random := rand.New(rand.NewPCG(seed, 0))
+	faults := r.listFaults()
+	for i := range count {
+		fault, at := faults[random.IntN(len(faults))], r.sites[random.IntN(len(r.sites))]
+		hold, pause := time.Duration(random.Int64N(int64(longestFault))), time.Duration(random.Int64N(int64(longestFault)))
+		t.Logf("fault %d: %s at %s for %s", i, fault.name, at.namespace, hold.Round(time.Millisecond))
+		running.Go(func() { fault.do(at, hold) })
+		time.Sleep(pause) // the next fault meets this one, or its repair, at a moment that the seed chooses
+	}
+	stopWriting()
+	running.Wait()
+	r.waitEverySerial()
+	stop()
+	querying.Wait()
+	for _, one := range r.sites {
+		t.Logf("%s: %d answers, %d missing while it was disturbed", one.namespace, one.answers.Load(), one.missing.Load())
+		if one.answers.Load() == 0 {
+			t.Errorf("%s answered nothing", one.namespace)
+		}
+	}
+	r.must(r.ours.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	r.must(r.ours.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
+}
+
+func newRoom(t *testing.T) *room {
+	r := &room{processes: map[string]*rig.Process{}}
+	var namespaces []string
+	for i := range faultServers {
+		one := &site{world: newWorld(t, fmt.Sprintf("faults-%d", i))}
+		if i == 0 {
+			r.world = one.world
+			if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+				rig.SkipMissing(t, err)
+			}
+		}
+		one.kubelet = newKubelet(one.world)
+		one.kubelet.newest = true
+		r.sites, namespaces = append(r.sites, one), append(namespaces, one.namespace)
+	}
+	var err error
+	r.primary, err = rig.FreePort()
+	r.must(err)
+	for _, name := range []string{"primary", "controller"} {
+		r.start(name)
+		t.Cleanup(func() {
+			r.processes[name].End()
+			if t.Failed() {
+				t.Logf("%s said:\n%s", name, r.processes[name].Log())
+			}
+		})
+	}
+	r.config = fleet.Config{
+		Namespaces: namespaces, Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{r.primary}, nil },
+		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
+			for _, one := range r.sites {
+				if one.namespace == pod.Namespace {
+					return one.kubelet.ask(ctx, pod, server)
+				}
+			}
+			return "", errors.New("a pod of another namespace")
+		},
+	}
+	r.runFleetWith(r.config)
+	var secondaries []v1alpha1.Secondary
+	for _, one := range r.sites {
+		_, err := r.ours.Bind9V1alpha1().Bind9Clusters(one.namespace).Create(r.ctx, &bind9.Bind9Cluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
+		}, metav1.CreateOptions{})
+		r.must(err)
+		secondaries = append(secondaries, v1alpha1.Secondary{Address: one.kubelet.dns.String(), TSIGSecretRef: &v1alpha1.SecretReference{Namespace: one.namespace, Name: render.TransferSecretName("prod")}})
+		one.until("the TSIG key is there", func() error {
+			_, err := one.core.CoreV1().Secrets(one.namespace).Get(one.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
+			return err
+		})
+	}
+	_, err = r.ours.KubizoneV1alpha1().DNSClasses().Create(r.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Spec: v1alpha1.DNSClassSpec{
+		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{r.namespace}}, AllowLocalAddresses: true,
+		Transfer: &v1alpha1.TransferProvider{CatalogZone: "faults.catalog.example.", Secondaries: secondaries},
+	}}, metav1.CreateOptions{})
+	r.must(err)
+	return r
+}
+
+// start starts a process of ours, which is killed and started again by faults.
+func (r *room) start(name string) {
+	flags := map[string][]string{
+		"primary":    {"--dns-listen", r.primary.String()},
+		"controller": {"--lease", r.namespace + "/controller", "--lease-duration", "3s", "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s"},
+	}[name]
+	process, err := rig.StartProcess(nil, r.t.TempDir(), r.program, append([]string{name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
+	if err != nil {
+		r.t.Errorf("%s does not start again: %v", name, err)
+		return
+	}
+	r.processes[name] = process
+}
+
+// makeZones makes the zone with the two names that are asked for: one never changes, the other one always does.
+func (r *room) makeZones() {
+	r.written.Store(1)
+	_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(r.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "faults.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: r.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}, metav1.CreateOptions{})
+	r.must(err)
+	for name, value := range map[string]string{"fixed": fixedAddress, "www": addressOf(1)} {
+		_, err = r.ours.KubizoneV1alpha1().Records(r.namespace).Create(r.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
+			DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: value,
+		}}, metav1.CreateOptions{})
+		r.must(err)
+	}
+}
+
+const fixedAddress = "192.0.2.1"
+
+// addressOf is the nth value of the record that changes.
+func addressOf(n uint32) string {
+	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+}
+
+// write changes the record, and makes and deletes zones, until ctx ends. What fails is tried again.
+func (r *room) write(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		next := r.written.Add(1) // before the write: an answer may come sooner than the server's
+		r.persist(func(ctx context.Context) error {
+			_, err := r.ours.KubizoneV1alpha1().Records(r.namespace).Patch(ctx, "www", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, addressOf(next)), metav1.PatchOptions{})
+			return err
+		})
+		if i%5 == 0 {
+			name := fmt.Sprintf("z%d", i)
+			r.persist(func(ctx context.Context) error {
+				_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
+					DomainName: name + ".example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+				}}, metav1.CreateOptions{})
+				if apierrors.IsAlreadyExists(err) {
+					return nil
+				}
+				return err
+			})
+		}
+		if i%5 == 0 && i >= 15 {
+			r.persist(func(ctx context.Context) error {
+				err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Delete(ctx, fmt.Sprintf("z%d", i-15), metav1.DeleteOptions{})
+				if apierrors.IsNotFound(err) {
+					return nil
+				}
+				return err
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// persist does something until it is done: a server that was killed is there again in a moment.
+func (r *room) persist(do func(context.Context) error) {
+	until := time.Now().Add(waitTimeout)
+	for {
+		ctx, cancel := context.WithTimeout(r.ctx, 5*time.Second)
+		err := do(ctx)
+		cancel()
+		if err == nil || r.ctx.Err() != nil {
+			return
+		}
+		if time.Now().After(until) {
+			r.t.Errorf("it is not done: %v", err)
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// askSite is the answer of a server: the address, or the code where there is none.
+func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, string, error) {
+	question := new(mdns.Msg).SetQuestion(name, kind)
+	question.RecursionDesired = false
+	answer, _, err := (&mdns.Client{Timeout: time.Second}).ExchangeContext(ctx, question, s.kubelet.dns.String())
+	if err != nil {
+		return nil, "", err
+	}
+	if len(answer.Answer) == 1 && answer.Rcode == mdns.RcodeSuccess {
+		return answer.Answer[0], "", nil
+	}
+	return nil, mdns.RcodeToString[answer.Rcode], nil
+}
+
+func (s *site) waitAnswer(ctx context.Context, t *testing.T) {
+	t.Helper()
+	s.until("it answers", func() error {
+		if rr, code, err := s.askSite(ctx, "fixed.faults.example.", mdns.TypeA); err != nil || rr == nil {
+			return fmt.Errorf("%s %w", code, err)
+		}
+		return nil
+	})
+}
+
+// query asks one server without pause. An answer that has another address than one that was written, or an older one
+// than the server has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
+func (s *site) query(ctx context.Context, t *testing.T, written *atomic.Uint32) {
+	last := uint32(0)
+	for ctx.Err() == nil {
+		for _, name := range []string{"fixed", "www"} {
+			before := s.disturbed.Load()
+			rr, code, err := s.askSite(ctx, name+".faults.example.", mdns.TypeA)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil || rr == nil {
+				s.missing.Add(1)
+				if code != "" && !before && !s.disturbed.Load() {
+					t.Errorf("%s answers %s for %s though no fault is its own", s.namespace, code, name)
+				}
+				continue
+			}
+			s.answers.Add(1)
+			a, ok := rr.(*mdns.A)
+			switch {
+			case !ok:
+				t.Errorf("%s: %s", s.namespace, rr)
+			case name == "fixed":
+				if a.A.String() != fixedAddress {
+					t.Errorf("%s: %s", s.namespace, rr)
+				}
+			default:
+				ip := a.A.To4()
+				n := uint32(ip[1])<<16 | uint32(ip[2])<<8 | uint32(ip[3])
+				if ip[0] != 10 || n == 0 || n > written.Load() || n < last {
+					t.Errorf("%s answers %s: the last one written is %d, and it answered %d before", s.namespace, rr, written.Load(), last)
+				}
+				last = n
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// fault breaks something, holds it for a while and mends it.
+type fault struct {
+	name string
+	do   func(at *site, hold time.Duration)
+}
+
+func (r *room) listFaults() []fault {
+	all := []fault{
+		{"kill named", func(at *site, _ time.Duration) { at.replaceNamed(nil, false) }},
+		{"kill named and empty its disk", func(at *site, _ time.Duration) { at.replaceNamed(nil, true) }},
+		{"cut named off", func(at *site, hold time.Duration) {
+			at.disturb(func(p *localPod) {
+				if p.named.Pause() == nil {
+					time.Sleep(hold)
+					_ = p.named.Signal(syscall.SIGCONT)
+				}
+			})
+		}},
+		{"kill the agent", func(at *site, _ time.Duration) {
+			at.mending.Lock()
+			defer at.mending.Unlock()
+			if p := at.kubelet.only(); p != nil && p.program != nil {
+				p.program.Kill()
+			}
+		}},
+		{"lose the agent's Secret", func(at *site, _ time.Duration) { r.lose(at, render.AgentSecretName("prod-secondary-0")) }},
+		{"lose the TSIG Secret", func(at *site, _ time.Duration) { r.lose(at, render.TransferSecretName("prod")) }},
+		{"lose the Secret of the control channel", func(at *site, _ time.Duration) { r.loseControl(at) }},
+		{"kill the primary", func(_ *site, hold time.Duration) { r.replace("primary", hold) }},
+		{"kill the controller", func(_ *site, hold time.Duration) { r.replace("controller", hold) }},
+		{"cut the primary off", func(_ *site, hold time.Duration) {
+			r.common.Lock()
+			defer r.common.Unlock()
+			if process := r.processes["primary"]; process.Pause() == nil {
+				time.Sleep(hold)
+				_ = process.Signal(syscall.SIGCONT)
+			}
+		}},
+		{"stop the fleet", func(_ *site, hold time.Duration) {
+			r.common.Lock()
+			defer r.common.Unlock()
+			r.stop()
+			time.Sleep(hold)
+			r.runFleetWith(r.config)
+		}},
+		{"kill the API server and its etcd", func(_ *site, hold time.Duration) { r.replaceServer(hold) }},
+		{"cut kube-apiserver off", func(_ *site, hold time.Duration) {
+			r.common.Lock()
+			defer r.common.Unlock()
+			if err := r.kube.Pause(); err == nil {
+				time.Sleep(hold)
+				_ = r.kube.Resume()
+			}
+		}},
+	}
+	clock := filepath.Join(r.t.TempDir(), "clock.so")
+	cc, err := rig.Find("cc", "apt-get install gcc libc6-dev")
+	rig.SkipMissing(r.t, err)
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", clock, "testdata/clock.c").CombinedOutput(); err != nil {
+		r.t.Fatalf("%v: %s", err, out)
+	}
+	// Its ten minutes are twice what a signature allows (RFC 8945 §5.2.3).
+	all = append(all, fault{"a wrong clock", func(at *site, hold time.Duration) {
+		at.replaceNamed([]string{"LD_PRELOAD=" + clock}, false)
+		time.Sleep(hold)
+		at.replaceNamed(nil, false)
+	}})
+	return all
+}
+
+// disturb does something to the processes of a site, and returns when it answers again.
+func (s *site) disturb(do func(p *localPod)) {
+	s.mending.Lock()
+	defer s.mending.Unlock()
+	s.disturbed.Store(true)
+	if p := s.kubelet.only(); p != nil && p.named != nil {
+		do(p)
+	}
+	for until := time.Now().Add(waitTimeout); s.ctx.Err() == nil; {
+		rr, code, err := s.askSite(s.ctx, "fixed.faults.example.", mdns.TypeA)
+		if rr != nil {
+			break
+		}
+		if time.Now().After(until) {
+			s.t.Errorf("%s does not answer again: %s %v", s.namespace, code, err)
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.disturbed.Store(false)
+}
+
+// replaceNamed kills named, which the kubelet starts again with an environment, and on an empty disk if it is to.
+func (s *site) replaceNamed(env []string, empty bool) {
+	s.disturb(func(p *localPod) {
+		s.kubelet.mu.Lock()
+		defer s.kubelet.mu.Unlock()
+		p.env = env
+		p.named.Kill()
+		<-p.named.Ended()
+		if !empty {
+			return
+		}
+		state := filepath.Join(p.dir, "state")
+		entries, err := os.ReadDir(state)
+		if err != nil {
+			s.t.Error(err)
+		}
+		for _, entry := range entries {
+			if err := os.RemoveAll(filepath.Join(state, entry.Name())); err != nil {
+				s.t.Error(err)
+			}
+		}
+	})
+}
+
+// lose deletes a Secret of a site.
+func (r *room) lose(at *site, name string) {
+	r.persist(func(ctx context.Context) error {
+		err := r.core.CoreV1().Secrets(at.namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// loseControl deletes the key of the control channel, by which the pod is replaced: the new one has an empty disk.
+func (r *room) loseControl(at *site) {
+	at.disturb(func(before *localPod) {
+		r.lose(at, render.RNDCSecretName("prod-secondary-0"))
+		for until := time.Now().Add(waitTimeout); r.ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			if now := at.kubelet.only(); now != nil && now.pod.Name != before.pod.Name && now.named != nil {
+				return
+			}
+			if time.Now().After(until) {
+				r.t.Errorf("%s: the pod is not replaced", at.namespace)
+				return
+			}
+		}
+	})
+}
+
+// replace kills a process of ours and starts it again.
+func (r *room) replace(name string, hold time.Duration) {
+	r.common.Lock()
+	defer r.common.Unlock()
+	r.processes[name].Kill()
+	<-r.processes[name].Ended()
+	time.Sleep(hold)
+	r.start(name)
+}
+
+// replaceServer kills the API server with its etcd, and starts both on their data.
+func (r *room) replaceServer(hold time.Duration) {
+	r.common.Lock()
+	defer r.common.Unlock()
+	r.server.Kill()
+	<-r.server.Ended()
+	time.Sleep(hold)
+	if err := r.restartServer(r.ctx); err != nil && r.ctx.Err() == nil {
+		r.t.Errorf("the API server does not start again: %v", err)
+	}
+}
+
+// restartServer starts the shared API server on its data, at its address.
+func (c *cluster) restartServer(ctx context.Context) error {
+	server, err := kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: c.program, Kube: c.kube, Kubeconfig: c.kubeconfig, Addr: c.server.Addr})
+	if err == nil {
+		*c.server = *server
+	}
+	return err
+}
+
+// waitEverySerial waits until each server has each zone at its serial, and what is not asked for any more is gone.
+func (r *room) waitEverySerial() {
+	want := addressOf(r.written.Load())
+	r.until("every server has every serial", func() error {
+		zones, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).List(r.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range zones.Items {
+			zone := &zones.Items[i]
+			for _, one := range r.sites {
+				rr, code, err := one.askSite(r.ctx, zone.Spec.DomainName, mdns.TypeSOA)
+				if err != nil {
+					return err
+				}
+				if soa, ok := rr.(*mdns.SOA); !ok || int64(soa.Serial) != zone.Status.Serial {
+					return fmt.Errorf("%s answers %v %s for %s, which has serial %d", one.namespace, rr, code, zone.Spec.DomainName, zone.Status.Serial)
+				}
+			}
+			if err := is(zone.Status.Conditions, "Ready", "True"); err != nil {
+				return fmt.Errorf("%s: %w", zone.Name, err)
+			}
+		}
+		for _, one := range r.sites {
+			rr, code, err := one.askSite(r.ctx, "www.faults.example.", mdns.TypeA)
+			if a, ok := rr.(*mdns.A); err != nil || !ok || a.A.String() != want {
+				return fmt.Errorf("%s answers %v %s %v, want %s", one.namespace, rr, code, err, want)
+			}
+			instance, err := r.ours.Bind9V1alpha1().Bind9Instances(one.namespace).Get(r.ctx, "prod-secondary-0", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for condition, status := range map[string]string{bind9.ConditionReady: "True", bind9.ConditionDegraded: "False", bind9.ConditionProgressing: "False"} {
+				if err := is(instance.Status.Conditions, condition, status); err != nil {
+					return fmt.Errorf("%s: %w", one.namespace, err)
+				}
+			}
+		}
+		return nil
+	})
+}
