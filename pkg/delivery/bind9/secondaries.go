@@ -28,6 +28,9 @@ const (
 	// secondaryTime is how long one Deliver waits for secondaries to have transferred the zone.
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
+	// notifyTime is how long a secondary may be behind its primary before its agent is asked for a transfer. BIND sends
+	// a NOTIFY five seconds after the one before it, and none where its options say so.
+	notifyTime = 15 * time.Second
 )
 
 // zoneAt is a zone, by its UID, at an instance, by its row.
@@ -84,6 +87,7 @@ func (u *Updater) forget(uid string) {
 	defer u.mu.Unlock()
 	maps.DeleteFunc(u.told, func(at zoneAt, _ string) bool { return at.uid == uid })
 	maps.DeleteFunc(u.following, func(at zoneAt, _ string) bool { return at.uid == uid })
+	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
 // followSources has secondaries transfer what their primaries have by now. outcomes are those of the primaries, and
@@ -125,6 +129,10 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
 	proven := u.following[at] == source
+	if u.behind[at].IsZero() {
+		u.behind[at] = time.Now()
+	}
+	overdue := time.Since(u.behind[at]) > u.notifyTime
 	u.mu.Unlock()
 	asked := false // the agent, for the zone and for a transfer
 	for deadline := time.Now().Add(secondaryTime); ; {
@@ -137,11 +145,12 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 		if same {
 			u.mu.Lock()
 			u.following[at] = source
+			delete(u.behind, at)
 			u.mu.Unlock()
 			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 		}
-		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || now.has.Ahead(now.wants))) {
-			asked, proven = true, false
+		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.has.Ahead(now.wants))) {
+			asked, proven = true, proven && !now.has.Ahead(now.wants)
 			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
 				return outcome{err: err}
 			}

@@ -43,6 +43,9 @@ type Updater struct {
 	// found to have the content.
 	told      map[zoneAt]string
 	following map[zoneAt]string
+	// behind is since when a secondary is behind its primary.
+	behind     map[zoneAt]time.Time
+	notifyTime time.Duration
 }
 
 // writerKey is what an instance's provider is made from: it is made anew when one of them changes.
@@ -56,7 +59,7 @@ var _ delivery.Provider = (*Updater)(nil)
 
 // NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
-	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{}}
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
 // target is an instance with what writes to it and reads it by DNS.
