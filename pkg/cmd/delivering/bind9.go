@@ -63,7 +63,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	if err != nil {
 		return nil, "", err
 	}
-	return keyHolder{provider, servers.release}, target, nil
+	return &keyHolder{provider, servers.release}, target, nil
 }
 
 // readServers reads the servers of a class.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -156,13 +157,16 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}
-		provider, _, err := Sources{Members: transferclass.NewMembers(nil)}.Constructors()["transfer"](of, func(string, string) (map[string][]byte, error) {
+		provider, _, err := Sources{Members: transferclass.NewMembers(nil), Keys: &transferclass.Keys{}}.Constructors()["transfer"](of, func(string, string) (map[string][]byte, error) {
 			return map[string][]byte{"name": []byte("one.example"), "secret": []byte(secret)}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer provider.Close()
+		if reflect.TypeOf(provider).Kind() != reflect.Pointer {
+			t.Errorf("%T is no pointer, and delivery.Class compares providers", provider)
+		}
 		return provider.Abilities().Claims
 	}
 	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="

@@ -33,7 +33,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	if err != nil {
 		return nil, "", err
 	}
-	held := keyHolder{provider, sources.Keys.Hold(of, peers)}
+	held := &keyHolder{provider, sources.Keys.Hold(of, peers)}
 	// A confirmation holds for these servers, and for this class, which serves the zone by itself.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, s := range peers.Secondaries {
@@ -50,7 +50,7 @@ type keyHolder struct {
 	release func()
 }
 
-func (h keyHolder) Close() error {
+func (h *keyHolder) Close() error {
 	h.release()
 	return h.Provider.Close()
 }
