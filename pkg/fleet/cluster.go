@@ -49,12 +49,17 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	}); err != nil {
 		return 0, err
 	}
-	err = errors.Join(f.makeCommon(ctx, cluster), f.makeInstances(ctx, cluster))
+	keys, again, err := f.makeCommon(ctx, cluster)
+	err = errors.Join(err, f.makeInstances(ctx, cluster))
 	f.judgeCluster(cluster, &status, s)
+	status.TSIGKey = rotation(&keys, cluster.Spec.TSIGKey)
+	if keys.Other() != nil {
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the primary take it, and the former one goes then")
+	}
 	if err != nil {
 		err = f.degrade(s, err)
 	}
-	return 0, errors.Join(err, f.writeCluster(ctx, cluster, status, s))
+	return again, errors.Join(err, f.writeCluster(ctx, cluster, status, s))
 }
 
 func clusterOwner(cluster *bind9.Bind9Cluster) render.Owner {
@@ -68,14 +73,19 @@ func replicas(role *bind9.RoleSettings) int {
 	return int(role.Replicas)
 }
 
-// makeCommon makes the TSIG key and the budgets of the cluster.
-func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) error {
-	key, err := f.readTransferKey(ctx, cluster.Namespace, cluster.Name, true)
-	if err != nil {
-		return err
+// makeCommon makes the TSIG keys and the budgets of the cluster.
+func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, again time.Duration, err error) {
+	var members []cache.ObjectName
+	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
+		if instance.Spec.External == nil && instance.DeletionTimestamp == nil {
+			members = append(members, cache.MetaObjectToName(instance))
+		}
+	}
+	if keys, again, err = f.chooseTransferKeys(ctx, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members); err != nil {
+		return keys, 0, err
 	}
 	owner := clusterOwner(cluster)
-	objects := []render.Object{render.TransferSecret(cluster.Namespace, owner, key, &f.Platform)}
+	objects := []render.Object{render.TransferSecret(cluster.Namespace, owner, keys, &f.Platform)}
 	if replicas(cluster.Spec.Primary) > 0 {
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RolePrimary, &f.Platform))
 	}
@@ -83,9 +93,9 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) err
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RoleSecondary, &f.Platform))
 	}
 	if err := f.applyAll(ctx, cluster.Namespace, objects, nil); err != nil {
-		return err
+		return keys, again, err
 	}
-	return f.removeOthers(ctx, cluster.Namespace, owner.Kind+"/"+owner.Name, objects, newStanding(0, nil))
+	return keys, again, f.removeOthers(ctx, cluster.Namespace, owner.Kind+"/"+owner.Name, objects, newStanding(0, nil))
 }
 
 // instanceName is that of a server of a cluster, as bindy names them.

@@ -35,6 +35,7 @@ import (
 	bind9listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
@@ -69,6 +70,8 @@ type Config struct {
 	Events    events.EventRecorder
 	// Without are controllers that are not run.
 	Without []string
+	// Answers reports whether a primary answers a question for a catalog that a key signs; nil: it is not asked.
+	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
 	// Ask returns the hash of the configuration that BIND has in a pod; nil: its agent is asked.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Random is for tests; nil: the system's.
@@ -89,6 +92,7 @@ type Fleet struct {
 	common     informers.SharedInformerFactory
 	loops      map[string]*loop
 	sweeper    sweeper
+	taken      takenKeys
 }
 
 // loop works on the objects of one kind, each by one worker at a time.
@@ -122,7 +126,7 @@ func New(config Config) (*Fleet, error) {
 		Config: config, children: newChildren(config.Cluster, config.Namespaces, config.Platform.Installation),
 		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(), instances: ours.Bind9Instances().Lister(),
 		classes: config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(config.Cluster, 0, informers.WithTransform(trimObject)),
-		sweeper: sweeper{gone: map[orphan]time.Time{}},
+		sweeper: sweeper{gone: map[orphan]time.Time{}}, taken: takenKeys{by: map[cache.ObjectName]string{}},
 	}
 	f.children.isOwner = f.isOwner
 	f.namespaces = f.common.Core().V1().Namespaces().Lister()

@@ -125,15 +125,21 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	server := render.Merge(instance, cluster)
 	server.Platform = f.Platform
 	owner := render.KindInstance + "/" + instance.Name
+	var again, stepAgain time.Duration
 	var err error
-	if server.Transfer, err = f.readTransferKey(ctx, server.Namespace, server.Group(), cluster == nil); err == nil {
+	if cluster != nil {
+		server.Transfer, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
+	} else {
+		server.Transfer, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey, []cache.ObjectName{cache.MetaObjectToName(instance)})
+	}
+	if err == nil {
 		server.Access, err = f.ensureAccess(ctx, &server)
 	}
-	var again time.Duration
 	if err == nil {
 		if server.Catalogs, err = f.listCatalogs(ctx, &server); err == nil {
 			server.Control, again, err = f.chooseControlKeys(ctx, &server, func(with *render.Server) bool { return f.haveKeys(ctx, with) })
 		}
+		again = sooner(again, stepAgain)
 	}
 	switch {
 	case errors.Is(err, errNoTransferKey):
@@ -160,6 +166,15 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		return again, f.degrade(s, err)
 	}
 	f.judgeServer(&server, owner, status, s)
+	f.noteTransferKeys(ctx, &server)
+	if server.Transfer.Other() != nil {
+		again = sooner(again, askAgain)
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take the new one")
+	}
+	status.TSIGKey = nil
+	if cluster == nil {
+		status.TSIGKey = rotation(&server.Transfer, server.Settings.TSIGKey)
+	}
 	if mounted, err := server.Mounted(); err == nil {
 		status.ConfigHash = render.Hash(mounted)
 	}
@@ -183,6 +198,14 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		return cmp.Or(drained, again), err
 	}
 	return again, f.removeOthers(ctx, server.Namespace, owner, objects, s)
+}
+
+// sooner is the shorter of two times after which an object is looked at again, 0 for never.
+func sooner(x, y time.Duration) time.Duration {
+	if x == 0 || y > 0 && y < x {
+		return y
+	}
+	return x
 }
 
 // degrade says that something could not be applied. An object of another manager is a state, not a failure: it is

@@ -11,10 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/fleet/render"
@@ -126,21 +129,129 @@ func (f *Fleet) ensureAccess(ctx context.Context, server *render.Server) (render
 	return access, nil
 }
 
-// readTransferKey is the TSIG key of a group. make says that a missing one is made.
-func (f *Fleet) readTransferKey(ctx context.Context, namespace, group string, make bool) (render.Key, error) {
+// stepTime is the least time between two steps of a rotation of TSIG keys: the hidden primary and the controller read
+// the Secret every few seconds, and named of a server that waits for its primary asks again within it.
+const stepTime = time.Minute
+
+// readTransferKeys are the TSIG keys of a cluster, as they were made for it.
+func (f *Fleet) readTransferKeys(ctx context.Context, namespace, group string) (keys render.TransferKeys, err error) {
 	secret, err := f.children.readSecret(ctx, namespace, render.TransferSecretName(group))
-	if err != nil {
-		return render.Key{}, err
+	if err == nil && secret == nil {
+		err = errNoTransferKey
 	}
-	if secret != nil {
-		if key, err := render.ReadTransferKey(secret.Data); err == nil || !make {
-			return key, err
+	if err != nil {
+		return keys, err
+	}
+	return render.ReadTransferKeys(secret.Annotations, secret.Data)
+}
+
+// chooseTransferKeys are the TSIG keys of a group as they shall be now: those that it has, a first one, or those after
+// the next step of a rotation. members are the instances of the group, each of which has to take the keys of a step
+// before the next one. A key that is lost is made anew.
+func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey, members []cache.ObjectName) (render.TransferKeys, time.Duration, error) {
+	if wanted == nil {
+		wanted = &bind9.TSIGKey{}
+	}
+	keys, err := f.readTransferKeys(ctx, namespace, group)
+	now := f.Clock.Now()
+	if errors.Is(err, errNoTransferKey) || errors.Is(err, render.ErrKey) {
+		first, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
+		return render.TransferKeys{Key: first, Made: now}, 0, err
+	}
+	if err != nil {
+		return keys, 0, err
+	}
+	if keys.Other() != nil {
+		if now.Sub(keys.Stepped) < stepTime || !f.taken.byAll(members, keys.Both()) {
+			return keys, askAgain, nil
+		}
+		keys.Stepped = now
+		if next := keys.Next; next != nil {
+			former := keys.Key
+			keys.Key, keys.Next, keys.Former = *next, nil, &former
+			return keys, askAgain, nil
+		}
+		keys.Former = nil
+	}
+	due := wanted.Algorithm != "" && wanted.Algorithm != keys.Algorithm
+	if wanted.RotateAfter != nil && !due {
+		if wait := keys.Made.Add(wanted.RotateAfter.Duration).Sub(now); wait > 0 {
+			return keys, wait, nil
+		}
+		due = true
+	}
+	if !due {
+		return keys, 0, nil
+	}
+	next, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
+	keys.Next, keys.Made, keys.Stepped = &next, now, now
+	return keys, askAgain, err
+}
+
+// rotation is what a status says of TSIG keys.
+func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotation {
+	if keys.Made.IsZero() {
+		return nil
+	}
+	of := &bind9.KeyRotation{CreatedAt: &metav1.Time{Time: keys.Made.Truncate(time.Second)}}
+	if wanted != nil && wanted.RotateAfter != nil {
+		of.RotateAt = &metav1.Time{Time: keys.Made.Add(wanted.RotateAfter.Duration).Truncate(time.Second)}
+	}
+	return of
+}
+
+// takenKeys says of each instance which TSIG keys its pods were last seen to take. It is kept in memory: a process that
+// is started anew looks again.
+type takenKeys struct {
+	mu sync.Mutex
+	by map[cache.ObjectName]string
+}
+
+// note returns whether that is another one than before.
+func (t *takenKeys) note(instance cache.ObjectName, keys string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.by[instance]
+	if keys == "" {
+		delete(t.by, instance)
+	} else {
+		t.by[instance] = keys
+	}
+	return before != keys
+}
+
+func (t *takenKeys) byAll(instances []cache.ObjectName, keys string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !slices.ContainsFunc(instances, func(one cache.ObjectName) bool { return t.by[one] != keys })
+}
+
+// noteTransferKeys looks whether the pods of a server take the TSIG keys of a step, and whether its primaries do.
+func (f *Fleet) noteTransferKeys(ctx context.Context, server *render.Server) {
+	at, taken := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, ""
+	if server.Transfer.Other() != nil && f.haveKeys(ctx, server) && f.primariesTake(ctx, server) {
+		taken = server.Transfer.Both()
+	}
+	if f.taken.note(at, taken) && server.Cluster != "" {
+		f.look("cluster", server.Namespace, server.Cluster)
+	}
+}
+
+// primariesTake reports whether each primary that answers for a catalog to the key that signs does so to the next one
+// too. One that is away reads both when it comes.
+func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
+	next := server.Transfer.Next
+	if next == nil || f.Answers == nil {
+		return true
+	}
+	for _, catalog := range server.Catalogs {
+		for _, at := range catalog.Primaries {
+			if f.Answers(ctx, at, catalog.Zone, server.Transfer.Key) && !f.Answers(ctx, at, catalog.Zone, *next) {
+				return false
+			}
 		}
 	}
-	if !make {
-		return render.Key{}, errNoTransferKey
-	}
-	return render.NewKey("bind9", "", f.Random)
+	return true
 }
 
 // errNoTransferKey: the cluster has made no key yet.

@@ -4,12 +4,15 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 // Refusal is a server's answer that it will not, or one that the key does not vouch for.
@@ -72,6 +75,34 @@ func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) 
 		err = context.Cause(ctx)
 	}
 	return answer, err
+}
+
+// ReadSerial asks a server for the serial of a zone.
+func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(source.Wait, defaultWait))
+	defer cancel()
+	dial := source.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	conn, err := dial(ctx, "tcp", source.Server)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	question := new(mdns.Msg)
+	question.SetQuestion(source.Zone.String(), mdns.TypeSOA)
+	question.RecursionDesired = false
+	answer, err := Exchange(ctx, conn, question, source.Key)
+	if err != nil {
+		return 0, err
+	}
+	for _, rr := range answer.Answer {
+		if soa, is := rr.(*mdns.SOA); is && answer.Authoritative {
+			return serial.Serial(soa.Serial), nil
+		}
+	}
+	return 0, refusalOfZone(answer, source.Key, nil)
 }
 
 func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {

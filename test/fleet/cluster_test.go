@@ -4,9 +4,13 @@
 package fleet
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +21,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/fleet"
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
@@ -275,6 +282,143 @@ func TestInstance_rotatesItsKeyWithAnOverlap_S11_11(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestCluster_rotatesItsTSIGKeyInSteps_S11_11: the next key signs when each pod and each primary takes it, and the
+// former one goes when each pod has the next one; no pod is replaced (F3).
+func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
+	w := newWorld(t, "tsig")
+	w.runKubelet(w.namespace)
+	at := clocktesting.NewFakeClock(time.Now())
+	var refuses atomic.Bool // the primary, any key but the first
+	refuses.Store(true)
+	var first render.TransferKeys
+	w.runFleetWith(fleet.Config{
+		Clock: at, Namespaces: []string{w.namespace},
+		Primaries: func(context.Context) ([]netip.AddrPort, error) {
+			return []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53")}, nil
+		},
+		Ask: func(_ context.Context, pod *corev1.Pod, _ *render.Server) (string, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.loaded[pod.Name], nil
+		},
+		Answers: func(_ context.Context, _ netip.AddrPort, zone name.Name, key render.Key) bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return zone.String() == "tsig.catalog.example." && (key.Name == first.Name || !refuses.Load())
+		},
+	})
+	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 2}}}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "tsig"}, Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
+			Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "tsig.catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "prod"}},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	t.Cleanup(func() {
+		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "tsig", metav1.DeleteOptions{})
+	})
+	for _, name := range []string{"prod-secondary-0", "prod-secondary-1"} {
+		w.waitInstance(name, bind9.ConditionReady, "True")
+	}
+	keys := func() render.TransferKeys {
+		t.Helper()
+		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
+		w.must(err)
+		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
+		w.must(err)
+		return keys
+	}
+	w.mu.Lock()
+	first = keys()
+	w.mu.Unlock()
+	// load has the pods of an instance read what its status asks for.
+	load := func(name string) {
+		t.Helper()
+		instance := w.instance(name)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, endpoint := range instance.Status.Endpoints {
+			w.loaded[endpoint.Pod] = instance.Status.ConfigHash
+		}
+	}
+	// look has the cluster and its instances looked at, and returns the keys then.
+	look := func() render.TransferKeys {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d"}}}`, time.Now().UnixNano())
+		_, err := clusters.Patch(w.ctx, "prod", types.MergePatchType, patch, metav1.PatchOptions{})
+		w.must(err)
+		return keys()
+	}
+	wait := func(what string, is func(now render.TransferKeys) bool) render.TransferKeys {
+		t.Helper()
+		var now render.TransferKeys
+		w.until(what, func() error {
+			load("prod-secondary-0")
+			if now = look(); !is(now) {
+				return fmt.Errorf("signs %s, next %v, former %v", now.Name, now.Next != nil, now.Former != nil)
+			}
+			return nil
+		})
+		return now
+	}
+	generation := func() (sum int64) {
+		t.Helper()
+		for _, name := range []string{"prod-secondary-0", "prod-secondary-1"} {
+			deployment, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+			w.must(err)
+			sum += deployment.Generation
+		}
+		return sum
+	}
+	before := generation()
+	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
+	w.must(err)
+	next := wait("the next key is taken", func(now render.TransferKeys) bool { return now.Next != nil }).Next
+	w.until("the cluster says so", func() error {
+		cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
+		w.must(err)
+		if cluster.Status.TSIGKey == nil {
+			return errors.New("no age of the key")
+		}
+		return is(cluster.Status.Conditions, bind9.ConditionProgressing, "True/RotatingKey")
+	})
+	stays := func(what string) {
+		t.Helper()
+		at.Step(2 * time.Minute)
+		for range 10 {
+			load("prod-secondary-0")
+			if now := look(); now.Name != first.Name || now.Next == nil || now.Next.Name != next.Name {
+				t.Fatalf("%s: signs %s, next %v", what, now.Name, now.Next)
+			}
+		}
+	}
+	stays("a pod has not read the next key")
+	loadAll := func() { load("prod-secondary-0"); load("prod-secondary-1") }
+	loadAll()
+	stays("the primary does not take the next key")
+	refuses.Store(false)
+	wait("the next key signs", func(now render.TransferKeys) bool {
+		load("prod-secondary-1")
+		return now.Name == next.Name && now.Former != nil && now.Former.Name == first.Name && now.Next == nil
+	})
+	loadAll()
+	at.Step(30 * time.Second)
+	if now := look(); now.Former == nil {
+		t.Error("the former key went within a minute")
+	}
+	at.Step(time.Minute)
+	wait("the former key goes", func(now render.TransferKeys) bool {
+		load("prod-secondary-1")
+		return now.Name == next.Name && now.Next == nil && now.Former == nil
+	})
+	if generation() != before {
+		t.Error("a pod was replaced")
+	}
 }
 
 // TestSweep_hasBrakes_S11_12: what an instance left that is gone without its finalizer is removed after two live 404s

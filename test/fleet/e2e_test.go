@@ -13,14 +13,19 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/fleet"
 	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -40,20 +45,30 @@ func ask(ctx context.Context, at netip.AddrPort, name string) (string, error) {
 	return code, nil
 }
 
+// answers reports whether a primary answers for a catalog to a key, as `kubizone fleet` asks it.
+func answers(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
+	signed, err := primary.NewKey(key.Name, primary.Algorithm(string(key.Algorithm)+"."), key.Secret)
+	if err != nil {
+		return false
+	}
+	_, err = transfer.ReadSerial(ctx, transfer.Source{Server: at.String(), Zone: catalog, Wait: waitTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC}})
+	return err == nil
+}
+
 // TestFleet_servesZonesByItsCatalog: a Bind9Cluster's named and agent run as processes of what their pod says. A zone
-// comes by the catalog of a DNSClass, changes, stays while the key of the control channel rotates under queries,
-// survives an emptied volume, and goes.
+// comes by the catalog of a DNSClass, changes, stays while the keys of the control channel and of transfers rotate
+// under queries, survives an emptied volume, and goes (S11.11).
 func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	w := newWorld(t, "served")
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
 		rig.SkipMissing(t, err)
 	}
 	k := newKubelet(w)
-	primary, err := rig.FreePort()
+	hidden, err := rig.FreePort()
 	w.must(err)
 	admin := w.kube.AdminKubeconfig()
 	for _, arguments := range [][]string{
-		{"primary", "--kubeconfig", admin, "--dns-listen", primary.String(), "--health-listen", "127.0.0.1:0"},
+		{"primary", "--kubeconfig", admin, "--dns-listen", hidden.String(), "--health-listen", "127.0.0.1:0"},
 		{"controller", "--kubeconfig", admin, "--health-listen", "127.0.0.1:0", "--lease", "served/controller", "--record-retry-base-delay", "1s"},
 	} {
 		process, err := rig.StartProcess(nil, t.TempDir(), w.program, arguments...)
@@ -65,9 +80,10 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 			}
 		})
 	}
+	clock := clocktesting.NewFakeClock(time.Now())
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{w.namespace}, Ask: k.ask,
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
+		Namespaces: []string{w.namespace}, Ask: k.ask, Clock: clock, Answers: answers,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
 	})
 	t.Cleanup(func() {
 		if p := k.only(); p != nil && t.Failed() && p.named != nil && p.program != nil {
@@ -75,7 +91,9 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 	})
 	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
-		ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
+		ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
+			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Config: &bind9.Config{QueryLog: true}},
+		},
 	}, metav1.CreateOptions{})
 	w.must(err)
 	w.until("the TSIG key is there", func() error {
@@ -100,7 +118,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: "192.0.2.1",
 	}}, metav1.CreateOptions{})
 	w.must(err)
-	answers := func(want string) {
+	answered := func(want string) {
 		t.Helper()
 		w.until("www.served.example. is "+want, func() error {
 			if got, err := ask(w.ctx, k.dns, "www.served.example."); err != nil || got != want {
@@ -109,7 +127,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 			return nil
 		})
 	}
-	answers("192.0.2.1")
+	answered("192.0.2.1")
 	w.waitInstance("prod-secondary-0", bind9.ConditionReady, "True")
 	w.until("the zone is Ready", func() error {
 		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
@@ -120,7 +138,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	})
 	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{})
 	w.must(err)
-	answers("192.0.2.2")
+	answered("192.0.2.2")
 
 	// The key rotates under queries: no answer is missing or wrong, and no process is replaced.
 	pod := k.only()
@@ -169,6 +187,66 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 		return nil
 	})
+	// So does the TSIG key, while the zone changes: neither the primary nor the controller is refused, nor is named.
+	transferKeys := func() render.TransferKeys {
+		t.Helper()
+		secret, err := secrets.Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
+		w.must(err)
+		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
+		w.must(err)
+		return keys
+	}
+	tsig := transferKeys()
+	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
+	w.must(err)
+	var signs string
+	w.until("the next TSIG key signs", func() error {
+		clock.Step(10 * time.Second) // the primary and every pod were seen to take it
+		now := transferKeys()
+		signs = now.Name
+		if signs == tsig.Name || now.Former == nil || now.Former.Name != tsig.Name {
+			return fmt.Errorf("%s signs", signs)
+		}
+		return nil
+	})
+	changes := 0
+	w.until("primary and controller sign with it", func() error {
+		changes++
+		if _, err := records.Patch(w.ctx, "other", types.ApplyPatchType, fmt.Appendf(nil, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"other"},"spec":{"domainName":"other","zoneRef":{"name":"main"},"type":"TXT","rdata":"%d"}}`, changes), metav1.PatchOptions{FieldManager: "test"}); err != nil {
+			return err
+		}
+		log := pod.named.Log()
+		for _, line := range []string{"received notify for zone 'served.example': TSIG '" + signs + "'", "/key " + signs + " (served.example): query: served.example IN SOA"} {
+			if !strings.Contains(log, line) {
+				return fmt.Errorf("BIND does not say %q", line)
+			}
+		}
+		return nil
+	})
+	w.until("the former TSIG key goes", func() error {
+		clock.Step(10 * time.Second)
+		if now := transferKeys(); now.Former != nil || now.Name != signs {
+			return errStillThere
+		}
+		return nil
+	})
+	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{})
+	w.must(err)
+	w.until("the zone is Ready by the new key alone", func() error {
+		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil || strings.Contains(string(text), tsig.Name) {
+			return fmt.Errorf("the pod has the former key: %w", err)
+		}
+		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return is(zone.Status.Conditions, "Ready", "True")
+	})
+	for line := range strings.Lines(pod.named.Log()) {
+		if strings.Contains(line, "tsig") && !strings.Contains(line, "tsig.key") || strings.Contains(line, "refused notify") || strings.Contains(line, "NOTAUTH") || strings.Contains(line, "BADKEY") {
+			t.Errorf("during the rotation: %s", line)
+		}
+	}
 	stop()
 	<-ended
 	if !overlapped || wrong.Load() > 0 || asked.Load() < 10 {
@@ -192,10 +270,10 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		w.must(os.RemoveAll(filepath.Join(state, entry.Name())))
 	}
 	k.mu.Unlock()
-	answers("192.0.2.2")
+	answered("192.0.2.2")
 
 	w.must(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
-	answers("REFUSED")
+	answered("REFUSED")
 	w.must(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
 	w.until("nothing is left", func() error {
 		if left := w.listMade(w.namespace); len(left) > 0 {

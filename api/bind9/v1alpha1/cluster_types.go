@@ -79,6 +79,9 @@ type Bind9ClusterStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
+	// tsigKey is the age of the key that signs transfers and NOTIFY.
+	// +optional
+	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
 }
 
 // ServerCount counts servers.

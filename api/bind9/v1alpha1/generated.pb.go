@@ -85,6 +85,8 @@ func (m *Service) Reset() { *m = Service{} }
 
 func (m *Storage) Reset() { *m = Storage{} }
 
+func (m *TSIGKey) Reset() { *m = TSIGKey{} }
+
 func (m *Toleration) Reset() { *m = Toleration{} }
 
 func (m *ACL) Marshal() (dAtA []byte, err error) {
@@ -386,6 +388,18 @@ func (m *Bind9ClusterStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.TSIGKey != nil {
+		{
+			size, err := m.TSIGKey.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x32
+	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -646,6 +660,18 @@ func (m *Bind9InstanceStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.TSIGKey != nil {
+		{
+			size, err := m.TSIGKey.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x42
+	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -1764,6 +1790,18 @@ func (m *ServerSettings) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.TSIGKey != nil {
+		{
+			size, err := m.TSIGKey.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x4a
+	}
 	if m.ZoneNamespaces != nil {
 		{
 			size, err := m.ZoneNamespaces.MarshalToSizedBuffer(dAtA[:i])
@@ -1960,6 +1998,46 @@ func (m *Storage) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *TSIGKey) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *TSIGKey) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *TSIGKey) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if m.RotateAfter != nil {
+		{
+			size, err := m.RotateAfter.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x12
+	}
+	i -= len(m.Algorithm)
+	copy(dAtA[i:], m.Algorithm)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Algorithm)))
+	i--
+	dAtA[i] = 0xa
+	return len(dAtA) - i, nil
+}
+
 func (m *Toleration) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -2142,6 +2220,10 @@ func (m *Bind9ClusterStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if m.TSIGKey != nil {
+		l = m.TSIGKey.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -2241,6 +2323,10 @@ func (m *Bind9InstanceStatus) Size() (n int) {
 			l = e.Size()
 			n += 1 + l + sovGenerated(uint64(l))
 		}
+	}
+	if m.TSIGKey != nil {
+		l = m.TSIGKey.Size()
+		n += 1 + l + sovGenerated(uint64(l))
 	}
 	return n
 }
@@ -2678,6 +2764,10 @@ func (m *ServerSettings) Size() (n int) {
 		l = m.ZoneNamespaces.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if m.TSIGKey != nil {
+		l = m.TSIGKey.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -2720,6 +2810,21 @@ func (m *Storage) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.StorageClassName)
 	n += 1 + l + sovGenerated(uint64(l))
+	return n
+}
+
+func (m *TSIGKey) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = len(m.Algorithm)
+	n += 1 + l + sovGenerated(uint64(l))
+	if m.RotateAfter != nil {
+		l = m.RotateAfter.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -2838,6 +2943,7 @@ func (this *Bind9ClusterStatus) String() string {
 		`Secondaries:` + strings.Replace(strings.Replace(this.Secondaries.String(), "ServerCount", "ServerCount", 1), `&`, ``, 1) + `,`,
 		`Instances:` + fmt.Sprintf("%v", this.Instances) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
+		`TSIGKey:` + strings.Replace(this.TSIGKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -2908,6 +3014,7 @@ func (this *Bind9InstanceStatus) String() string {
 		`RNDCKey:` + strings.Replace(this.RNDCKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
 		`ConfigHash:` + fmt.Sprintf("%v", this.ConfigHash) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
+		`TSIGKey:` + strings.Replace(this.TSIGKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -3211,6 +3318,7 @@ func (this *ServerSettings) String() string {
 		`Storage:` + strings.Replace(this.Storage.String(), "Storage", "Storage", 1) + `,`,
 		`Placement:` + strings.Replace(this.Placement.String(), "Placement", "Placement", 1) + `,`,
 		`ZoneNamespaces:` + strings.Replace(this.ZoneNamespaces.String(), "NamespaceSelection", "NamespaceSelection", 1) + `,`,
+		`TSIGKey:` + strings.Replace(this.TSIGKey.String(), "TSIGKey", "TSIGKey", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -3246,6 +3354,17 @@ func (this *Storage) String() string {
 		`Type:` + fmt.Sprintf("%v", this.Type) + `,`,
 		`Capacity:` + fmt.Sprintf("%v", this.Capacity) + `,`,
 		`StorageClassName:` + fmt.Sprintf("%v", this.StorageClassName) + `,`,
+		`}`,
+	}, "")
+	return s
+}
+func (this *TSIGKey) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&TSIGKey{`,
+		`Algorithm:` + fmt.Sprintf("%v", this.Algorithm) + `,`,
+		`RotateAfter:` + strings.Replace(fmt.Sprintf("%v", this.RotateAfter), "Duration", "v1.Duration", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4255,6 +4374,42 @@ func (m *Bind9ClusterStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field TSIGKey", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.TSIGKey == nil {
+				m.TSIGKey = &KeyRotation{}
+			}
+			if err := m.TSIGKey.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -5066,6 +5221,42 @@ func (m *Bind9InstanceStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.Conditions = append(m.Conditions, v1.Condition{})
 			if err := m.Conditions[len(m.Conditions)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field TSIGKey", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.TSIGKey == nil {
+				m.TSIGKey = &KeyRotation{}
+			}
+			if err := m.TSIGKey.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex
@@ -8652,6 +8843,42 @@ func (m *ServerSettings) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field TSIGKey", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.TSIGKey == nil {
+				m.TSIGKey = &TSIGKey{}
+			}
+			if err := m.TSIGKey.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -9070,6 +9297,124 @@ func (m *Storage) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.StorageClassName = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *TSIGKey) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: TSIGKey: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: TSIGKey: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Algorithm", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Algorithm = KeyAlgorithm(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RotateAfter", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.RotateAfter == nil {
+				m.RotateAfter = &v1.Duration{}
+			}
+			if err := m.RotateAfter.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

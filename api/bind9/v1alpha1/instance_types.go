@@ -146,6 +146,9 @@ type Bind9InstanceStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,7,rep,name=conditions"`
+	// tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.
+	// +optional
+	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,8,opt,name=tsigKey"`
 }
 
 // InstanceEndpoint is one pod of a server.

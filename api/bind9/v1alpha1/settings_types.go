@@ -38,6 +38,10 @@ type ServerSettings struct {
 	// Absent: zones of their own namespace alone.
 	// +optional
 	ZoneNamespaces *NamespaceSelection `json:"zoneNamespaces,omitempty" protobuf:"bytes,8,opt,name=zoneNamespaces"`
+	// tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a
+	// clusterRef has none of its own. Absent: a key is made and never rotated.
+	// +optional
+	TSIGKey *TSIGKey `json:"tsigKey,omitempty" protobuf:"bytes,9,opt,name=tsigKey"`
 }
 
 // Image names a container image. Its repository is one that the server allows
@@ -220,6 +224,19 @@ type RNDCKey struct {
 	// +optional
 	// +k8s:validation:maxLength=253
 	SecretName string `json:"secretName,omitempty" protobuf:"bytes,3,opt,name=secretName"`
+}
+
+// TSIGKey is the key that signs transfers and NOTIFY.
+type TSIGKey struct {
+	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A key of another algorithm is
+	// replaced.
+	// +optional
+	// +default=ref(KeyHMACSHA256)
+	Algorithm KeyAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,1,opt,name=algorithm,casttype=KeyAlgorithm"`
+	// rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. It is used when every server
+	// and the hidden primary take it, and the former key is taken for a while after that. Absent: never.
+	// +optional
+	RotateAfter *metav1.Duration `json:"rotateAfter,omitempty" protobuf:"bytes,2,opt,name=rotateAfter"`
 }
 
 // KeyAlgorithm is the algorithm of a key.

@@ -174,6 +174,11 @@ func (in Storage) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TSIGKey) OpenAPIModelName() string {
+	return "zone.kubi.bind9.v1alpha1.TSIGKey"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Toleration) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.Toleration"
 }

@@ -83,6 +83,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &bind9v1alpha1.StorageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Toleration"):
 		return &bind9v1alpha1.TolerationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TSIGKey"):
+		return &bind9v1alpha1.TSIGKeyApplyConfiguration{}
 
 		// Group=kubi.zone, Version=v1alpha1
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("AdoptingZone"):

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,11 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -67,6 +72,7 @@ func (c *Config) Run(ctx context.Context) error {
 		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform, Without: c.Without,
 		Primaries: func(ctx context.Context) ([]netip.AddrPort, error) { return c.findPrimaries(ctx, cluster) },
 		Events:    recorder.NewRecorder(kinds, fleet.FieldManager),
+		Answers:   answers,
 	})
 	if err != nil {
 		return err
@@ -114,4 +120,19 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 		return nil, fmt.Errorf("--primary-service %s: has no ClusterIP with a TCP port", c.PrimaryService)
 	}
 	return all, nil
+}
+
+// answersTimeout bounds a question to a primary.
+const answersTimeout = 5 * time.Second
+
+// answers asks a primary for the serial of a catalog.
+func answers(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
+	signed, err := primary.NewKey(key.Name, primary.Algorithm(string(key.Algorithm)+"."), key.Secret)
+	if err != nil {
+		return false
+	}
+	_, err = transfer.ReadSerial(ctx, transfer.Source{
+		Server: at.String(), Zone: catalog, Wait: answersTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC},
+	})
+	return err == nil
 }

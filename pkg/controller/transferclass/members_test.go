@@ -283,6 +283,18 @@ func TestReadPeers(t *testing.T) {
 	if s := peers.Secondaries; len(s) != 3 || s[0].Key.Name != "common.example." || s[1].Key.Name != "own.example." || s[1].Key.Algorithm != "hmac-sha512." || s[1].Name != "[2001:db8::1]:5353" {
 		t.Errorf("waited for: %+v", s)
 	}
+	// While a key rotates the other one is taken beside it, and the one that signs is asked and told with.
+	rotates := secrets(map[string]map[string]string{"common": {
+		"name": "two.example", "secret": octets, "former-name": "one.example", "former-secret": octets, "former-algorithm": "hmac-sha512",
+	}, "broken": {"name": "two.example", "secret": octets, "next-name": "three.example"}})
+	peers, err = ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("common"), Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}), rotates)
+	do(t, err)
+	if got := fmt.Sprint(peers.Class.Allow, peers.Class.Notify); got != "[{[] two.example.} {[] one.example.}] [{192.0.2.1:53 two.example. false false}]" || len(peers.Class.Keys) != 2 || peers.Class.Keys[1].Algorithm != "hmac-sha512." || peers.Secondaries[0].Key.Name != "two.example." {
+		t.Errorf("while keys rotate: %s, %+v", got, peers.Secondaries)
+	}
+	if _, err := ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("broken")}), rotates); err == nil || !strings.Contains(err.Error(), `data["next-secret"]`) {
+		t.Errorf("half a key: %v", err)
+	}
 	// What transfers from a signer is told of no zone.
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},

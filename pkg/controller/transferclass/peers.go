@@ -80,7 +80,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if key, ok := read[*ref]; ok {
 			return &key, nil
 		}
-		key, err := Key(*ref, secret)
+		key, others, err := readKeys(*ref, secret)
 		if err != nil {
 			return nil, err
 		}
@@ -90,6 +90,12 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		read[*ref], named[key.Name] = key, *ref
 		peers.Class.Keys = append(peers.Class.Keys, key)
 		peers.Class.Allow = append(peers.Class.Allow, primary.Rule{Key: key.Name})
+		for _, other := range others {
+			if _, taken := named[other.Name]; !taken {
+				named[other.Name] = *ref
+				peers.Class.Keys, peers.Class.Allow = append(peers.Class.Keys, other), append(peers.Class.Allow, primary.Rule{Key: other.Name})
+			}
+		}
 		return &key, nil
 	}
 	common, err := keyOf("transfer.tsigSecretRef", block.TSIGSecretRef)
@@ -143,25 +149,52 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 
 // Key reads a Secret with a TSIG key, as BIND writes it: name, algorithm and secret in base64.
 func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (primary.Key, error) {
+	key, _, err := readKeys(ref, secret)
+	return key, err
+}
+
+// rotating are the prefixes of the data of a key that is taken beside the one that signs, while a rotation lasts.
+var rotating = []string{"next-", "former-"}
+
+// readKeys reads a Secret with the TSIG key that signs, and others that are taken beside it.
+func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key primary.Key, others []primary.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {
-		return primary.Key{}, err
+		return primary.Key{}, nil, err
 	}
-	for _, needed := range []string{"name", "secret"} {
+	if key, err = readKey(ref, data, ""); err != nil {
+		return primary.Key{}, nil, err
+	}
+	for _, prefix := range rotating {
+		if len(data[prefix+"name"]) == 0 {
+			continue
+		}
+		other, err := readKey(ref, data, prefix)
+		if err != nil {
+			return primary.Key{}, nil, err
+		}
+		others = append(others, other)
+	}
+	return key, others, nil
+}
+
+// readKey reads the key of which the data have names with this prefix.
+func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (primary.Key, error) {
+	for _, needed := range []string{prefix + "name", prefix + "secret"} {
 		if len(data[needed]) == 0 {
 			return primary.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there", ref.Namespace, ref.Name, needed)
 		}
 	}
 	algorithm := string(primary.HMACSHA256)
-	if text := strings.TrimSpace(string(data["algorithm"])); text != "" {
+	if text := strings.TrimSpace(string(data[prefix+"algorithm"])); text != "" {
 		algorithm = strings.TrimSuffix(strings.ToLower(text), ".") + "."
 	}
-	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data["secret"])))
+	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+"secret"])))
 	var key primary.Key
 	if err != nil {
 		err = errors.New("secret: is not base64; write it as tsig-keygen does") // The decoder's error has a part of the secret in it.
 	} else {
-		key, err = primary.NewKey(strings.TrimSpace(string(data["name"])), primary.Algorithm(algorithm), octets)
+		key, err = primary.NewKey(strings.TrimSpace(string(data[prefix+"name"])), primary.Algorithm(algorithm), octets)
 	}
 	if err != nil {
 		return primary.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v", ref.Namespace, ref.Name, err)}

@@ -69,7 +69,8 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 		statements.WriteString(key.statement())
 		fmt.Fprintf(&names, " %q;", key.Name)
 	}
-	if err := s.Transfer.check(); err != nil {
+	transfer, err := s.Transfer.formatStatements()
+	if err != nil {
 		return nil, fmt.Errorf("transfer key: %w", err)
 	}
 	// The list of keys that the control channel takes stands with the keys: a volume replaces both files at once, and
@@ -78,7 +79,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	return map[string]string{
 		keysFile: statements.String() + controls,
 		rndcFile: statements.String(),
-		tsigFile: s.Transfer.statement(),
+		tsigFile: transfer,
 	}, nil
 }
 
@@ -202,7 +203,7 @@ func (s *Server) namedConf() (string, error) {
 	// Servers of a fleet are told by the primary, or by the agent that changes a zone; they tell those alone that a
 	// zone of the agent names.
 	c.line("\tnotify explicit;")
-	c.line("\tallow-notify { key %q; };", s.Transfer.Name)
+	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
 	// The agent asks whether zones are loaded; loopback is that of the pod.
 	query := "{ any; }"
@@ -213,7 +214,7 @@ func (s *Server) namedConf() (string, error) {
 	// BIND's 20 a second are asked after a NOTIFY too: a server without a disk would load 10,000 zones for ten minutes.
 	c.line("\tserial-query-rate %d;", serialQueries)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
-	c.line("\tallow-transfer { key %q;%s;", s.Transfer.Name, strings.TrimPrefix(transfer, "{"))
+	c.line("\tallow-transfer { %s%s;", s.Transfer.formatList(), strings.TrimPrefix(transfer, "{"))
 	c.writeRecursion(config)
 	c.line("\tminimal-responses %s;", yesNo(config.MinimalResponses == nil || *config.MinimalResponses))
 	if config.QueryLog {

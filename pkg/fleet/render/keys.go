@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -37,11 +38,43 @@ type ControlKeys struct {
 	Line string
 }
 
-// Annotations of the Secret with control keys.
+// TransferKeys are the TSIG keys of a group. The Key itself is the one that signs. A rotation has three steps, because
+// servers and hidden primary read their keys at times of their own: at first the Next key is taken beside it, then Next
+// signs and the one before it is taken as Former, then it goes.
+type TransferKeys struct {
+	Key
+	Next, Former *Key
+	// Made is when the Key was made, Stepped when the last step of a rotation was.
+	Made, Stepped time.Time
+}
+
+// Other is the key that is taken beside the one that signs, nil while none rotates.
+func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
+
+// Both name the keys, for comparison.
+func (k *TransferKeys) Both() string {
+	if other := k.Other(); other != nil {
+		return k.Name + " " + other.Name
+	}
+	return k.Name
+}
+
+// Annotations of the Secrets with keys.
 const (
-	annotationMade = labelPrefix + "key-made-at"
-	annotationLine = labelPrefix + "key-line"
+	annotationMade    = labelPrefix + "key-made-at"
+	annotationLine    = labelPrefix + "key-line"
+	annotationStepped = labelPrefix + "key-stepped-at"
 )
+
+func (k *TransferKeys) annotations() map[string]string {
+	annotations := map[string]string{}
+	for name, at := range map[string]time.Time{annotationMade: k.Made, annotationStepped: k.Stepped} {
+		if !at.IsZero() {
+			annotations[name] = at.UTC().Format(time.RFC3339)
+		}
+	}
+	return annotations
+}
 
 func (k *ControlKeys) annotations() map[string]string {
 	annotations := map[string]string{annotationLine: k.Line}
@@ -77,7 +110,7 @@ func NewKey(prefix string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key,
 // Data of Secrets with a key. Those of a control key are bindy's, those of a TSIG key are what a DNSClass reads.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
-	dataFormer                             = "former-"
+	dataFormer, dataNext                   = "former-", "next-"
 	dataTSIGName                           = "name"
 	dataToken                              = "token"
 	dataAuthority                          = "ca.crt"
@@ -90,6 +123,9 @@ var (
 
 // minSecret is the length below which a key can be guessed, in octets.
 const minSecret = 16
+
+// ErrKey says that a Secret has no key that could be used.
+var ErrKey = errors.New("no usable key")
 
 // check reports what is wrong with a key. The message has nothing of the secret.
 func (k *Key) check() error {
@@ -144,8 +180,30 @@ func ReadControlKeys(annotations map[string]string, data map[string][]byte) (Con
 	return keys, nil
 }
 
-// ReadTransferKey reads a Secret with a TSIG key.
-func ReadTransferKey(data map[string][]byte) (Key, error) { return readKey(data, dataTSIGName, "") }
+// ReadTransferKeys reads a Secret with the TSIG keys of a group.
+func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
+	current, err := readKey(data, dataTSIGName, "")
+	if err != nil {
+		return TransferKeys{}, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	keys := TransferKeys{Key: current}
+	keys.Made, _ = time.Parse(time.RFC3339, annotations[annotationMade])
+	keys.Stepped, _ = time.Parse(time.RFC3339, annotations[annotationStepped])
+	for prefix, other := range map[string]**Key{dataNext: &keys.Next, dataFormer: &keys.Former} {
+		if len(data[prefix+dataSecret]) == 0 {
+			continue
+		}
+		key, err := readKey(data, dataTSIGName, prefix)
+		if err != nil {
+			return TransferKeys{}, fmt.Errorf("%w: data[%q]: %w", ErrKey, prefix+dataSecret, err)
+		}
+		*other = &key
+	}
+	if keys.Next != nil {
+		keys.Former = nil
+	}
+	return keys, nil
+}
 
 // ReadAccess reads the Secret of an agent.
 func ReadAccess(data map[string][]byte) (Access, error) {
@@ -168,6 +226,33 @@ func (k *Key) data(nameKey, prefix string) map[string][]byte {
 		prefix + dataAlgorithm: []byte(k.Algorithm),
 		prefix + dataSecret:    []byte(base64.StdEncoding.EncodeToString(k.Secret)),
 	}
+}
+
+// formatStatements writes those of all keys, the one that signs first.
+func (k *TransferKeys) formatStatements() (string, error) {
+	if err := k.check(); err != nil {
+		return "", err
+	}
+	other := k.Other()
+	if other == nil {
+		return k.statement(), nil
+	}
+	if err := other.check(); err != nil {
+		return "", err
+	}
+	if other.Name == k.Name {
+		return "", errors.New("two keys have one name")
+	}
+	return k.statement() + other.statement(), nil
+}
+
+// formatList writes an address list of all keys.
+func (k *TransferKeys) formatList() string {
+	text := fmt.Sprintf("key %q;", k.Name)
+	if other := k.Other(); other != nil {
+		text += fmt.Sprintf(" key %q;", other.Name)
+	}
+	return text
 }
 
 // statement is the key as BIND's configuration has it. The key was checked.

@@ -5,6 +5,7 @@ package render
 
 import (
 	"cmp"
+	"maps"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -131,11 +132,18 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// TransferSecret is the Secret of the TSIG key of a group, in the form in which a DNSClass names it.
-func TransferSecret(namespace string, owner Owner, key Key, platform *Platform) Object {
+// TransferSecret is the Secret of the TSIG keys of a group, in the form in which a DNSClass names it: its readers take
+// the keys with a prefix beside the one that signs.
+func TransferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
+	data := keys.data(dataTSIGName, "")
+	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
+		if other != nil {
+			maps.Copy(data, other.data(dataTSIGName, prefix))
+		}
+	}
 	name := TransferSecretName(owner.Name)
-	secret := coreac.Secret(name, namespace).WithLabels(owner.labels(platform)).WithAnnotations(owner.annotations()).WithType(corev1.SecretTypeOpaque).
-		WithData(key.data(dataTSIGName, ""))
+	secret := coreac.Secret(name, namespace).WithLabels(owner.labels(platform)).WithAnnotations(owner.annotations()).WithAnnotations(keys.annotations()).
+		WithType(corev1.SecretTypeOpaque).WithData(data)
 	return Object{Secrets, name, secret}
 }
 

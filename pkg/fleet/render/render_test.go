@@ -44,7 +44,7 @@ func platform() render.Platform {
 // newServer is the server of an instance in a cluster, with keys.
 func newServer(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) render.Server {
 	s := render.Merge(instance, cluster)
-	s.Platform, s.Transfer = platform(), key("bind9", 2)
+	s.Platform, s.Transfer = platform(), render.TransferKeys{Key: key("bind9", 2)}
 	s.Access = render.Access{Token: strings.Repeat("t", 43), Certificate: []byte("certificate"), PrivateKey: []byte("private key"), Authority: []byte("authority")}
 	s.Control = render.ControlKeys{Current: key("rndc", 1), Line: "rndc-first", Made: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	return s
@@ -338,7 +338,7 @@ func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 	if err != nil || !bytes.Equal(control.Current.Secret, server.Control.Current.Secret) || control.Former == nil || control.Former.Name != former.Name {
 		t.Errorf("control keys %v, %v", control, err)
 	}
-	transfer, err := render.ReadTransferKey(secrets["prod-tsig"].Data)
+	transfer, err := render.ReadTransferKeys(secrets["prod-tsig"].Annotations, secrets["prod-tsig"].Data)
 	if err != nil || transfer.Name != server.Transfer.Name || !bytes.Equal(transfer.Secret, server.Transfer.Secret) {
 		t.Errorf("transfer key %v, %v", transfer, err)
 	}

@@ -29,7 +29,7 @@ type Server struct {
 	Resources bind9.Resources
 
 	Control  ControlKeys
-	Transfer Key
+	Transfer TransferKeys
 	Access   Access
 	// Catalogs are those that the server follows, with the address of their primary.
 	Catalogs []Catalog

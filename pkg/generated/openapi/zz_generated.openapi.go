@@ -159,6 +159,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ServerSettings{}.OpenAPIModelName():                        schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref),
 		v1alpha1.Service{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Service(ref),
 		v1alpha1.Storage{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_Storage(ref),
+		v1alpha1.TSIGKey{}.OpenAPIModelName():                               schema_kubizone_api_bind9_v1alpha1_TSIGKey(ref),
 		v1alpha1.Toleration{}.OpenAPIModelName():                            schema_kubizone_api_bind9_v1alpha1_Toleration(ref),
 		kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref),
 		kubizonev1alpha1.Bind9ClusterReference{}.OpenAPIModelName():         schema_kubizone_api_kubizone_v1alpha1_Bind9ClusterReference(ref),
@@ -5350,6 +5351,12 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
+					"tsigKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
+						},
+					},
 					"primary": {
 						SchemaProps: spec.SchemaProps{
 							Description: "primary are the primaries, named NAME-primary-0 and so on. Absent: none.",
@@ -5366,7 +5373,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -5440,11 +5447,17 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 							},
 						},
 					},
+					"tsigKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigKey is the age of the key that signs transfers and NOTIFY.",
+							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), v1alpha1.ServerCount{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.KeyRotation{}.OpenAPIModelName(), v1alpha1.ServerCount{}.OpenAPIModelName()},
 	}
 }
 
@@ -5631,6 +5644,12 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
+					"tsigKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
+						},
+					},
 					"service": {
 						SchemaProps: spec.SchemaProps{
 							Description: "service of the server. Absent: that of its role in the cluster.",
@@ -5654,7 +5673,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.ExternalServer{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Resources{}.OpenAPIModelName(), v1alpha1.Service{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.ExternalServer{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Resources{}.OpenAPIModelName(), v1alpha1.Service{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -5753,6 +5772,12 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 									},
 								},
 							},
+						},
+					},
+					"tsigKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.",
+							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -5961,6 +5986,12 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
+					"tsigKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
+						},
+					},
 					"primary": {
 						SchemaProps: spec.SchemaProps{
 							Description: "primary are the primaries, named NAME-primary-0 and so on. Absent: none.",
@@ -5977,7 +6008,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 			},
 		},
 		Dependencies: []string{
-			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -6993,11 +7024,17 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
+					"tsigKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -7114,6 +7151,36 @@ func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) co
 				Required: []string{"type"},
 			},
 		},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_TSIGKey(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TSIGKey is the key that signs transfers and NOTIFY.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"algorithm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A key of another algorithm is replaced.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
+							Default:     v1alpha1.KeyHMACSHA256,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"hmac-sha256", "hmac-sha384", "hmac-sha512"},
+						},
+					},
+					"rotateAfter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. It is used when every server and the hidden primary take it, and the former key is taken for a while after that. Absent: never.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Duration{}.OpenAPIModelName()},
 	}
 }
 

@@ -39,6 +39,11 @@ func SetObjectDefaults_Bind9Cluster(in *v1alpha1.Bind9Cluster) {
 			in.Spec.ServerSettings.RNDCKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
 		}
 	}
+	if in.Spec.ServerSettings.TSIGKey != nil {
+		if in.Spec.ServerSettings.TSIGKey.Algorithm == "" {
+			in.Spec.ServerSettings.TSIGKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
+		}
+	}
 	if in.Spec.Primary != nil {
 		if in.Spec.Primary.Service != nil {
 			if in.Spec.Primary.Service.Type == "" {
@@ -77,6 +82,11 @@ func SetObjectDefaults_Bind9Instance(in *v1alpha1.Bind9Instance) {
 			in.Spec.ServerSettings.RNDCKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
 		}
 	}
+	if in.Spec.ServerSettings.TSIGKey != nil {
+		if in.Spec.ServerSettings.TSIGKey.Algorithm == "" {
+			in.Spec.ServerSettings.TSIGKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
+		}
+	}
 	if in.Spec.Service != nil {
 		if in.Spec.Service.Type == "" {
 			in.Spec.Service.Type = v1alpha1.ServiceType(v1alpha1.ServiceClusterIP)
@@ -100,6 +110,11 @@ func SetObjectDefaults_ClusterBind9Provider(in *v1alpha1.ClusterBind9Provider) {
 	if in.Spec.Bind9ClusterSpec.ServerSettings.RNDCKey != nil {
 		if in.Spec.Bind9ClusterSpec.ServerSettings.RNDCKey.Algorithm == "" {
 			in.Spec.Bind9ClusterSpec.ServerSettings.RNDCKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
+		}
+	}
+	if in.Spec.Bind9ClusterSpec.ServerSettings.TSIGKey != nil {
+		if in.Spec.Bind9ClusterSpec.ServerSettings.TSIGKey.Algorithm == "" {
+			in.Spec.Bind9ClusterSpec.ServerSettings.TSIGKey.Algorithm = v1alpha1.KeyAlgorithm(v1alpha1.KeyHMACSHA256)
 		}
 	}
 	if in.Spec.Bind9ClusterSpec.Primary != nil {

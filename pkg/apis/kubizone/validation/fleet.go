@@ -221,6 +221,9 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	errs = append(errs, validateServerSettings(&spec.ServerSettings, rules)...)
 	errs = append(errs, validateService(spec.Service, specPath.Child("service"))...)
 	errs = append(errs, validateResources(spec.Resources, specPath.Child("resources"))...)
+	if spec.TSIGKey != nil && spec.ClusterRef != nil {
+		errs = append(errs, field.Forbidden(specPath.Child("tsigKey"), "the servers of a cluster have one key: set tsigKey of the Bind9Cluster, and leave this out (S11.3)"))
+	}
 	if spec.External != nil {
 		errs = append(errs, validateExternal(spec)...)
 	}
@@ -233,7 +236,7 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
 		"version": spec.Version != "", "image": spec.Image != nil, "config": spec.Config != nil, "agent": spec.Agent != nil,
-		"rndcKey": spec.RNDCKey != nil, "storage": spec.Storage != nil, "placement": spec.Placement != nil,
+		"rndcKey": spec.RNDCKey != nil, "tsigKey": spec.TSIGKey != nil, "storage": spec.Storage != nil, "placement": spec.Placement != nil,
 		"service": spec.Service != nil, "resources": spec.Resources != nil,
 	} {
 		if given {
@@ -304,6 +307,10 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 		errs = append(errs, validateResources(agent.Resources, path.Child("resources"))...)
 	}
 	errs = append(errs, validateRNDCKey(settings.RNDCKey, specPath.Child("rndcKey"))...)
+	if key := settings.TSIGKey; key != nil {
+		errs = append(errs, validateChoice(key.Algorithm, specPath.Child("tsigKey", "algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384, bind9.KeyHMACSHA512)...)
+		errs = append(errs, validateRotation(key.RotateAfter, specPath.Child("tsigKey", "rotateAfter"))...)
+	}
 	errs = append(errs, validateStorage(settings.Storage, specPath.Child("storage"))...)
 	errs = append(errs, validatePlacement(settings.Placement, specPath.Child("placement"))...)
 	if chosen, path := settings.ZoneNamespaces, specPath.Child("zoneNamespaces"); chosen != nil {
@@ -406,16 +413,18 @@ func validateRNDCKey(key *bind9.RNDCKey, path *field.Path) field.ErrorList {
 	}
 	errs := validateChoice(key.Algorithm, path.Child("algorithm"), bind9.KeyHMACSHA256, bind9.KeyHMACSHA384, bind9.KeyHMACSHA512)
 	errs = append(errs, validateSecretName(key.SecretName, false, path.Child("secretName"))...)
-	if every := key.RotateAfter; every != nil {
-		at := path.Child("rotateAfter")
-		if every.Duration < minRotation || every.Duration > maxRotation || every.Duration%time.Minute != 0 {
-			errs = append(errs, field.Invalid(at, every.Duration.String(), "must be whole minutes from 1h to 8760h, which is 365 days"))
-		}
-		if key.SecretName != "" {
-			errs = append(errs, field.Forbidden(at, "the key in secretName is yours and is not rotated: leave this out, or leave secretName out and have a key made"))
-		}
+	errs = append(errs, validateRotation(key.RotateAfter, path.Child("rotateAfter"))...)
+	if key.RotateAfter != nil && key.SecretName != "" {
+		errs = append(errs, field.Forbidden(path.Child("rotateAfter"), "the key in secretName is yours and is not rotated: leave this out, or leave secretName out and have a key made"))
 	}
 	return errs
+}
+
+func validateRotation(every *metav1.Duration, at *field.Path) field.ErrorList {
+	if every == nil || every.Duration >= minRotation && every.Duration <= maxRotation && every.Duration%time.Minute == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, every.Duration.String(), "must be whole minutes from 1h to 8760h, which is 365 days")}
 }
 
 func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {

@@ -129,6 +129,10 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 		{func(s *bind9.Bind9ClusterSpec) {
 			s.RNDCKey = &bind9.RNDCKey{SecretName: "mine", RotateAfter: &metav1.Duration{Duration: 720 * time.Hour}}
 		}, "spec.rndcKey.rotateAfter: Forbidden"},
+		{func(s *bind9.Bind9ClusterSpec) { s.TSIGKey = &bind9.TSIGKey{Algorithm: "hmac-sha1"} }, "spec.tsigKey.algorithm: Unsupported"},
+		{func(s *bind9.Bind9ClusterSpec) {
+			s.TSIGKey = &bind9.TSIGKey{RotateAfter: &metav1.Duration{Duration: 90 * time.Second}}
+		}, "spec.tsigKey.rotateAfter: Invalid"},
 		{func(s *bind9.Bind9ClusterSpec) {
 			s.Storage = &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim}
 		}, "spec.storage.capacity: Required"},
@@ -184,6 +188,7 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 		want   string
 	}{
 		{nil, ""}, {outside(nil), ""},
+		{func(s *bind9.Bind9InstanceSpec) { s.TSIGKey = &bind9.TSIGKey{} }, "spec.tsigKey: Forbidden"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Role = "" }, "spec.role: Required"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Role = "primary" }, "spec.role: Unsupported"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Replicas = ptr.To[int32](2) }, "spec.replicas: Invalid"},

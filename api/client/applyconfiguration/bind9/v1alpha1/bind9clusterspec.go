@@ -89,6 +89,14 @@ func (b *Bind9ClusterSpecApplyConfiguration) WithZoneNamespaces(value *Namespace
 	return b
 }
 
+// WithTSIGKey sets the TSIGKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TSIGKey field is set to the value of the last call.
+func (b *Bind9ClusterSpecApplyConfiguration) WithTSIGKey(value *TSIGKeyApplyConfiguration) *Bind9ClusterSpecApplyConfiguration {
+	b.ServerSettingsApplyConfiguration.TSIGKey = value
+	return b
+}
+
 // WithPrimary sets the Primary field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Primary field is set to the value of the last call.

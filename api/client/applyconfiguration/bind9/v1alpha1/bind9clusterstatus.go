@@ -24,6 +24,8 @@ type Bind9ClusterStatusApplyConfiguration struct {
 	Instances []string `json:"instances,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// tsigKey is the age of the key that signs transfers and NOTIFY.
+	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 
 // Bind9ClusterStatusApplyConfiguration constructs a declarative configuration of the Bind9ClusterStatus type for use with
@@ -76,5 +78,13 @@ func (b *Bind9ClusterStatusApplyConfiguration) WithConditions(values ...*v1.Cond
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithTSIGKey sets the TSIGKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TSIGKey field is set to the value of the last call.
+func (b *Bind9ClusterStatusApplyConfiguration) WithTSIGKey(value *KeyRotationApplyConfiguration) *Bind9ClusterStatusApplyConfiguration {
+	b.TSIGKey = value
 	return b
 }

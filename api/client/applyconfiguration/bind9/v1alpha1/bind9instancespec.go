@@ -126,6 +126,14 @@ func (b *Bind9InstanceSpecApplyConfiguration) WithZoneNamespaces(value *Namespac
 	return b
 }
 
+// WithTSIGKey sets the TSIGKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TSIGKey field is set to the value of the last call.
+func (b *Bind9InstanceSpecApplyConfiguration) WithTSIGKey(value *TSIGKeyApplyConfiguration) *Bind9InstanceSpecApplyConfiguration {
+	b.ServerSettingsApplyConfiguration.TSIGKey = value
+	return b
+}
+
 // WithService sets the Service field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Service field is set to the value of the last call.

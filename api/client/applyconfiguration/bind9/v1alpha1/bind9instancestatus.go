@@ -28,6 +28,8 @@ type Bind9InstanceStatusApplyConfiguration struct {
 	ConfigHash *string `json:"configHash,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.
+	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 
 // Bind9InstanceStatusApplyConfiguration constructs a declarative configuration of the Bind9InstanceStatus type for use with
@@ -101,5 +103,13 @@ func (b *Bind9InstanceStatusApplyConfiguration) WithConditions(values ...*v1.Con
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithTSIGKey sets the TSIGKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TSIGKey field is set to the value of the last call.
+func (b *Bind9InstanceStatusApplyConfiguration) WithTSIGKey(value *KeyRotationApplyConfiguration) *Bind9InstanceStatusApplyConfiguration {
+	b.TSIGKey = value
 	return b
 }

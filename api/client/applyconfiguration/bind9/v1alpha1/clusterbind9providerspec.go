@@ -110,6 +110,14 @@ func (b *ClusterBind9ProviderSpecApplyConfiguration) WithZoneNamespaces(value *N
 	return b
 }
 
+// WithTSIGKey sets the TSIGKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TSIGKey field is set to the value of the last call.
+func (b *ClusterBind9ProviderSpecApplyConfiguration) WithTSIGKey(value *TSIGKeyApplyConfiguration) *ClusterBind9ProviderSpecApplyConfiguration {
+	b.ServerSettingsApplyConfiguration.TSIGKey = value
+	return b
+}
+
 // WithPrimary sets the Primary field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Primary field is set to the value of the last call.

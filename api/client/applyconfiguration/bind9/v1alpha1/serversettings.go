@@ -30,6 +30,9 @@ type ServerSettingsApplyConfiguration struct {
 	// zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them.
 	// Absent: zones of their own namespace alone.
 	ZoneNamespaces *NamespaceSelectionApplyConfiguration `json:"zoneNamespaces,omitempty"`
+	// tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a
+	// clusterRef has none of its own. Absent: a key is made and never rotated.
+	TSIGKey *TSIGKeyApplyConfiguration `json:"tsigKey,omitempty"`
 }
 
 // ServerSettingsApplyConfiguration constructs a declarative configuration of the ServerSettings type for use with
@@ -99,5 +102,13 @@ func (b *ServerSettingsApplyConfiguration) WithPlacement(value *PlacementApplyCo
 // If called multiple times, the ZoneNamespaces field is set to the value of the last call.
 func (b *ServerSettingsApplyConfiguration) WithZoneNamespaces(value *NamespaceSelectionApplyConfiguration) *ServerSettingsApplyConfiguration {
 	b.ZoneNamespaces = value
+	return b
+}
+
+// WithTSIGKey sets the TSIGKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TSIGKey field is set to the value of the last call.
+func (b *ServerSettingsApplyConfiguration) WithTSIGKey(value *TSIGKeyApplyConfiguration) *ServerSettingsApplyConfiguration {
+	b.TSIGKey = value
 	return b
 }
