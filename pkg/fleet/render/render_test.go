@@ -6,12 +6,16 @@ package render_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -379,5 +383,51 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 	}
 	if s := render.Merge(instance, nil); s.Settings.Config != nil || s.Cluster != "" {
 		t.Errorf("without a cluster: %+v", s)
+	}
+}
+
+// TestTransferKeys_ofARotation_S11_11: while a TSIG key rotates both keys are in the Secret and in the configuration,
+// and the one that signs is the first.
+func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
+	one, two := key("bind9-one", 1), key("bind9-two", 2)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, keys := range []render.TransferKeys{{Key: one, Next: &two, Made: at, Stepped: at}, {Key: two, Former: &one, Made: at, Stepped: at.Add(time.Minute)}} {
+		server := newServer(plain())
+		server.Transfer = keys
+		files, err := server.Mounted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := fmt.Sprintf("key %q; key %q;", keys.Name, keys.Other().Name)
+		for _, line := range []string{"\tallow-notify { " + both + " };\n", "\tallow-transfer { " + both} {
+			if !strings.Contains(files["named.conf"], line) {
+				t.Errorf("no %q in\n%s", line, files["named.conf"])
+			}
+		}
+		if text := files["tsig.key"]; !strings.HasPrefix(text, fmt.Sprintf("key %q {", keys.Name)) || strings.Count(text, "secret") != 2 || strings.Count(files["named.conf"], fmt.Sprintf("key %q", keys.Other().Name)) != 2 {
+			t.Errorf("tsig.key:\n%s", text)
+		}
+		object := render.TransferSecret("dns", render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, keys, &server.Platform)
+		text, err := json.Marshal(object.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var secret corev1.Secret
+		if err := json.Unmarshal(text, &secret); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := render.ReadTransferKeys(secret.Annotations, secret.Data); err != nil || !reflect.DeepEqual(again, keys) {
+			t.Errorf("%+v, want %+v: %v", again, keys, err)
+		}
+		for _, broken := range []string{"secret", "next-secret", "former-secret"} {
+			data := maps.Clone(secret.Data)
+			if len(data[broken]) == 0 {
+				continue
+			}
+			data[broken] = []byte("canary !")
+			if _, err := render.ReadTransferKeys(nil, data); !errors.Is(err, render.ErrKey) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s: %v", broken, err)
+			}
+		}
 	}
 }
