@@ -56,6 +56,7 @@ type BINDConfig struct {
 	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Controls    []Control
+	Notify      bool   // tells what a zone names in also-notify of new serials, without a delay
 	Options     string // further lines of the options block
 	Statements  string // further statements of named.conf
 }
@@ -131,6 +132,10 @@ func (b *BIND) configure(c BINDConfig) error {
 	for _, z := range c.Catalogs {
 		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone, z.primary())
 	}
+	notify := "notify no;"
+	if c.Notify {
+		notify = "notify explicit;\n\tnotify-delay 0;"
+	}
 	fmt.Fprintf(&conf, `options {
 	directory %[1]q;
 	pid-file "named.pid";
@@ -143,14 +148,14 @@ func (b *BIND) configure(c BINDConfig) error {
 	allow-query { 127.0.0.0/8; };
 	allow-transfer { 127.0.0.0/8; };
 	masterfile-format text;
-	notify no;
+	%[7]s
 	max-records 0;
 	tcp-clients 1000;
 	querylog no;
 	%[3]s
 %[6]s};
 controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
-`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String())
+`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String(), notify)
 	for _, control := range c.Controls {
 		fmt.Fprintf(&conf, "%scontrols { inet %s port %d allow { 127.0.0.1; } keys { %q; }; };\n", control.Key.Statement(), control.Addr.Addr(), control.Addr.Port(), control.Key.Name)
 	}
