@@ -114,7 +114,7 @@ soak: ## every fault in its long form, then faults chosen at random for SOAK (an
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED)
 
-# BENCH are flags of bench, bench-cluster and bench-delivery: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
+# BENCH are flags of bench, bench-cluster, bench-delivery and bench-fleet: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
 BENCH ?=
 
 .PHONY: bench
@@ -132,6 +132,10 @@ bench-delivery: ## from a change to the answer of a secondary and the call of a 
 .PHONY: bench-large
 bench-large: build ## how a server grows, to a million records and a hundred thousand zones (an hour; later runs half of that)
 	$(GO) run ./test/bench/large $(BENCH)
+
+.PHONY: bench-fleet
+bench-fleet: ## 1,000 BIND servers as objects and 10,000 zones: requests while nothing changes, memory, a changed option, a changed zone (half an hour, as root)
+	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver kube-controller-manager) && export KUBE_BIN && $(GO) run ./test/bench/fleet $(BENCH)
 
 .PHONY: bench-go
 bench-go: ## the packages' own Go benchmarks
