@@ -350,8 +350,8 @@ func isReady(conditions []metav1.Condition) bool {
 	})
 }
 
-// until asks every second whether it is so, less often where the answer takes its time: what is measured must not be the
-// questions.
+// until asks every second whether it is so, less often where the answer takes its time: what is measured must not be
+// the questions.
 func (s *stage) until(ctx context.Context, what string, is func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitTimeout, fmt.Errorf("not so within %s: %s", waitTimeout, what))
 	defer cancel()
