@@ -399,6 +399,26 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 			t.Errorf("the account may %s: %s, want %s", want.ask, out, want.may)
 		}
 	}
+	// Another token: the Secret goes, and helm makes it again.
+	token := func() string {
+		return r.must("get", "secret", "gardener-landscape", "-n", "gardener", "--ignore-not-found", "-o", "go-template={{.data.token}}")
+	}
+	former := token()
+	r.must("delete", "secret", "gardener-landscape", "-n", "gardener")
+	r.mustHelm("upgrade", "kubizone", chart, "--set", "gardener.enabled=true", "--set", "gardener.namespaces={gardener}")
+	r.until("true", "get", "secret", "gardener-landscape", "-n", "gardener", "-o", `go-template={{if .data.token}}true{{end}}`)
+	if token() == former {
+		t.Error("the Secret that was made again has the former token")
+	}
+	for start := time.Now(); ; rig.Pause(start) { // kube-apiserver remembers a token that was valid for some seconds
+		_, stderr, err := r.run("", "--kubeconfig", filepath.Join(dir, "gardener.kubeconfig"), "auth", "whoami")
+		if err != nil && strings.Contains(stderr, "Unauthorized") {
+			break
+		}
+		if time.Since(start) > waitTimeout {
+			t.Fatalf("the former token is still valid: %v %s", err, stderr)
+		}
+	}
 }
 
 // upgraded: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data
