@@ -7,6 +7,13 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
 )
 
 // TestOptions_areJudgedTogether: each fault names its flag, and all are told at once.
@@ -43,5 +50,33 @@ func TestOptions_theLeaseNamesTheInstallation(t *testing.T) {
 	o.Lease += "g"
 	if _, err := o.Complete(io.Discard); err == nil || !strings.Contains(err.Error(), "62 characters") {
 		t.Errorf("a Lease that fits no label: %v", err)
+	}
+}
+
+// TestPrimaries_areReadOnce: each look at a server asks for the addresses of the primary's Service, and those of a
+// thousand servers at a start are one request. An error is not kept.
+func TestPrimaries_areReadOnce(t *testing.T) {
+	cluster := fake.NewClientset()
+	reads := 0
+	cluster.PrependReactor("get", "services", func(ktesting.Action) (bool, runtime.Object, error) {
+		reads++
+		return false, nil, nil
+	})
+	p := &primaries{of: &Config{PrimaryService: types.NamespacedName{Namespace: "kubizone-system", Name: "primary"}}, cluster: cluster}
+	if _, err := p.find(t.Context()); err == nil {
+		t.Error("there is no Service, and it was found")
+	}
+	if _, err := cluster.CoreV1().Services("kubizone-system").Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "primary"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.53"}, Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolTCP}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if at, err := p.find(t.Context()); err != nil || len(at) != 1 || at[0].String() != "10.96.0.53:53" {
+			t.Fatalf("%v, %v", at, err)
+		}
+	}
+	if reads != 2 {
+		t.Errorf("%d reads of the Service", reads)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -70,7 +71,7 @@ func (c *Config) Run(ctx context.Context) error {
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, err := fleet.New(fleet.Config{
 		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform, Without: c.Without,
-		Primaries: func(ctx context.Context) ([]netip.AddrPort, error) { return c.findPrimaries(ctx, cluster) },
+		Primaries: (&primaries{of: c, cluster: cluster}).find,
 		Events:    recorder.NewRecorder(kinds, fleet.FieldManager),
 		Answers:   answers,
 	})
@@ -93,6 +94,33 @@ func (c *Config) Run(ctx context.Context) error {
 			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: c.LeaseDuration, Client: cluster.CoordinationV1(),
 		}, servers.Run)
 	})
+}
+
+// primariesAge is how long the addresses of the Service of the primary are taken to be as they were read: each look at
+// a server asks for them, and a fleet that starts looks at all of its servers.
+const primariesAge = 10 * time.Second
+
+// primaries are the addresses of the hidden primary.
+type primaries struct {
+	of      *Config
+	cluster kubernetes.Interface
+
+	mu   sync.Mutex
+	read time.Time
+	at   []netip.AddrPort
+}
+
+func (p *primaries) find(ctx context.Context) ([]netip.AddrPort, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.read.IsZero() && time.Since(p.read) < primariesAge {
+		return p.at, nil
+	}
+	at, err := p.of.findPrimaries(ctx, p.cluster)
+	if err == nil {
+		p.at, p.read = at, time.Now()
+	}
+	return at, err
 }
 
 // findPrimaries are the addresses of the hidden primary: those that were given, or the stable ones of its Service.
