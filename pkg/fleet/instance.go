@@ -161,12 +161,21 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		objects = append([]render.Object{transfer}, objects...)
 	}
 	var waits *takingOver
-	if err := f.applyAll(ctx, server.Namespace, objects, func() bool { return f.isServing(ctx, &server) }); err != nil && !errors.As(err, &waits) {
+	now := objects
+	turn := f.waitForTurn(&server)
+	if turn != "" {
+		now = slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool { return o.Resource == server.Workload() })
+		again = sooner(again, askAgain)
+	}
+	if err := f.applyAll(ctx, server.Namespace, now, func() bool { return f.isServing(ctx, &server) }); err != nil && !errors.As(err, &waits) {
 		f.judgeServer(&server, owner, status, s)
 		return again, f.degrade(s, err)
 	}
 	f.judgeServer(&server, owner, status, s)
 	f.noteTransferKeys(ctx, &server)
+	if turn != "" {
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, turn)
+	}
 	if server.Transfer.Other() != nil {
 		again = sooner(again, askAgain)
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take the new one")
@@ -356,7 +365,7 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 			continue
 		}
 		if class.Spec.Bind9 != nil {
-			has, err := f.classHas(class, server)
+			has, err := f.classHas(class, cache.ObjectName{Namespace: server.Namespace, Name: server.Name})
 			if err != nil {
 				return nil, err
 			}
@@ -396,7 +405,7 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 }
 
 // classHas reports whether a class with a block bind9 has the server (S11.13).
-func (f *Fleet) classHas(of *v1alpha1.DNSClass, server *render.Server) (bool, error) {
+func (f *Fleet) classHas(of *v1alpha1.DNSClass, server cache.ObjectName) (bool, error) {
 	instance, err := f.instances.Bind9Instances(server.Namespace).Get(server.Name)
 	if err != nil {
 		return false, err

@@ -17,9 +17,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/fleet/render"
 	"kubi.zone/kubizone/pkg/pki"
 )
@@ -183,9 +186,32 @@ func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string,
 	if !due {
 		return keys, 0, nil
 	}
+	if class, err := f.findKeyNaming(members); class != "" || err != nil {
+		return keys, time.Minute, err // what the class is meanwhile may be another
+	}
 	next, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
 	keys.Next, keys.Made, keys.Stepped = &next, now, now
 	return keys, askAgain, err
+}
+
+// findKeyNaming returns a class that has zones made by the agents of the servers: each of these zones names the key
+// that it is transferred with, so that key cannot go. "" is none.
+func (f *Fleet) findKeyNaming(members []cache.ObjectName) (string, error) {
+	classes, err := f.classes.List(labels.Everything())
+	if err != nil {
+		return "", err
+	}
+	for _, class := range classes {
+		if class.Spec.Bind9 == nil || apiclass.ModeOf(class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
+			continue
+		}
+		for _, member := range members {
+			if has, err := f.classHas(class, member); has || err != nil {
+				return class.Name, err
+			}
+		}
+	}
+	return "", nil
 }
 
 // rotation is what a status says of TSIG keys.

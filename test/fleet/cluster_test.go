@@ -376,6 +376,28 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		return sum
 	}
 	before := generation()
+	// Zones that agents made name the key: it stays while a class has such zones.
+	classes := w.ours.KubizoneV1alpha1().DNSClasses()
+	_, err = classes.Create(w.ctx, &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "tsig-agents"}, Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
+			Bind9:      &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{"10.96.0.53:53"}, ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "prod"}},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
+	w.must(err)
+	w.until("the cluster was looked at", func() error {
+		cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
+		if err != nil || cluster.Status.ObservedGeneration != cluster.Generation {
+			return fmt.Errorf("generation %d of %d: %w", cluster.Status.ObservedGeneration, cluster.Generation, err)
+		}
+		return nil
+	})
+	if now := look(); now.Next != nil || now.Name != first.Name {
+		t.Errorf("the key rotates while zones name it: next %v", now.Next)
+	}
+	w.must(classes.Delete(w.ctx, "tsig-agents", metav1.DeleteOptions{}))
 	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
 	w.must(err)
 	next := wait("the next key is taken", func(now render.TransferKeys) bool { return now.Next != nil }).Next

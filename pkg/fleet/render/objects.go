@@ -55,6 +55,8 @@ const (
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
 	// annotationConfig has the pods replaced where their agent cannot have BIND read its configuration anew.
 	annotationConfig = labelPrefix + "config-hash"
+	// AnnotationTemplate identifies the pod that a workload was applied with.
+	AnnotationTemplate = labelPrefix + "template-hash"
 )
 
 // selector are the labels that the pods of the server alone have.

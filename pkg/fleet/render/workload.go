@@ -5,6 +5,9 @@ package render
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -45,17 +48,19 @@ func (s *Server) Workload() schema.GroupVersionResource {
 // volume that the former pod has.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
+	annotations := s.owner()
+	annotations[AnnotationTemplate] = hashTemplate(template)
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
 	if s.Workload() == Deployments {
 		// The new pod is ready before the former one goes; where nodes are forbidden by the spread, there may be no
 		// room for both.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
-		if p := s.Settings.Placement; p != nil && p.Required {
+		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
 		}
 		spec := appsac.DeploymentSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(2).
 			WithStrategy(appsac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).WithRollingUpdate(rolling))
-		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+		return Object{Deployments, s.Name, appsac.Deployment(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(annotations).WithSpec(spec)}
 	}
 	storage := s.Settings.Storage
 	claim := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce)
@@ -71,7 +76,31 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		WithVolumeClaimTemplates(&coreac.PersistentVolumeClaimApplyConfiguration{
 			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: ptr(stateVolume), Labels: s.selector()}, Spec: claim,
 		})
-	return Object{StatefulSets, s.Name, appsac.StatefulSet(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
+	return Object{StatefulSets, s.Name, appsac.StatefulSet(s.Name, s.Namespace).WithLabels(s.labels()).WithAnnotations(annotations).WithSpec(spec)}
+}
+
+// GoesFirst reports whether the pod goes before the one in its place comes: both could not have the volume, or the
+// node.
+func (s *Server) GoesFirst() bool {
+	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
+}
+
+// TemplateHash identifies the pod of the server as it is rendered, "" where it cannot be: another one replaces it.
+func (s *Server) TemplateHash() string {
+	files, err := s.Files()
+	if err != nil {
+		return ""
+	}
+	return hashTemplate(s.podTemplate(files))
+}
+
+func hashTemplate(template *coreac.PodTemplateSpecApplyConfiguration) string {
+	text, err := json.Marshal(template)
+	if err != nil {
+		panic(err) // strings and numbers marshal
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApplyConfiguration {

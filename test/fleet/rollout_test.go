@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+// TestCluster_replacesOneServerAtATime_S11_9: pods with claims go before those in their place come, so a change of the
+// cluster reaches the next server when the one before it is ready, and no other while one is not (F2).
+func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
+	w := newWorld(t, "turns")
+	var newPods atomic.Int32 // how many pods of the new version may be ready
+	isNew := func(pod *corev1.Pod) bool {
+		return strings.HasSuffix(pod.Spec.Containers[0].Image, ":9.18")
+	}
+	go func() {
+		started := map[types.UID]bool{}
+		for ; w.ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // how often a kubelet looks at its pods
+			list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+			if err != nil {
+				continue
+			}
+			for i := range list.Items {
+				pod := &list.Items[i]
+				if pod.DeletionTimestamp == nil && isNew(pod) && !started[pod.UID] {
+					if int(newPods.Load()) <= len(started) {
+						continue
+					}
+					started[pod.UID] = true
+				}
+				w.runPod(pod)
+			}
+		}
+	}()
+	w.runFleet(nil, w.namespace)
+	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
+		Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 2},
+		ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	names := []string{"prod-primary-0", "prod-secondary-0", "prod-secondary-1"}
+	for _, name := range names {
+		w.waitInstance(name, bind9.ConditionReady, "True")
+	}
+	// changed are the servers whose workload has the new version.
+	changed := func() (of []string) {
+		t.Helper()
+		for _, name := range names {
+			set, err := w.core.AppsV1().StatefulSets(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+			w.must(err)
+			if strings.HasSuffix(set.Spec.Template.Spec.Containers[0].Image, ":9.18") {
+				of = append(of, name)
+			}
+		}
+		return of
+	}
+	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{})
+	w.must(err)
+	for turn := 1; turn <= len(names); turn++ {
+		w.until(fmt.Sprintf("server %d has its turn", turn), func() error {
+			if got := changed(); len(got) != turn {
+				return fmt.Errorf("%q", got)
+			}
+			return nil
+		})
+		waiting := 0
+		w.until("the others say that they wait", func() error {
+			waiting = 0
+			for _, name := range names {
+				if is(w.instance(name).Status.Conditions, bind9.ConditionProgressing, "True/RollingOut") == nil {
+					waiting++
+				}
+			}
+			if waiting < len(names)-turn+1 {
+				return errors.New("they do not")
+			}
+			return nil
+		})
+		// Its pod is not ready: looks at the others change nothing.
+		for i := range 5 {
+			for _, name := range names {
+				_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{})
+				w.must(err)
+			}
+			if got := changed(); len(got) != turn {
+				t.Fatalf("at turn %d: %q", turn, got)
+			}
+		}
+		newPods.Store(int32(turn))
+	}
+	for _, name := range names {
+		w.waitInstance(name, bind9.ConditionReady, "True")
+		w.waitInstance(name, bind9.ConditionProgressing, "False")
+	}
+}
