@@ -134,6 +134,9 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 			if err := patch(`{"metadata":{"finalizers":["kubi.zone/delivery"]}}`, "finalizers"); err != nil {
 				t.Errorf("the finalizer of delivery: %v", err)
 			}
+			if err := patch(`{"status":{"dnssec":{"fqdn":"team.example.","ds":[{"keyTag":1,"algorithm":13,"digestType":1,"digest":"0123456789abcdef0123456789abcdef01234567"}]}}}`, "dnssec"); err != nil {
+				t.Errorf("S9.3, S12.2: the DS of a signed zone: %v", err)
+			}
 			if held, err := zones.Get(ctx, "own", metav1.GetOptions{}); err != nil || len(held.Finalizers) != 1 {
 				t.Errorf("%v, %q", err, held.Finalizers)
 			}

@@ -5,6 +5,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
@@ -77,8 +79,10 @@ func next(r *rand.Rand) operation {
 		op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
 			return nil, api.Records(ns).Delete(ctx, name, metav1.DeleteOptions{})
 		}
-	case n < 18:
+	case n < 17:
 		op.zone(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
+	case n < 18:
+		op.sign(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
 	default:
 		name := fmt.Sprintf("z%d", r.IntN(3))
 		op.what = fmt.Sprintf("delete zone %s/%s", ns, name)
@@ -132,15 +136,15 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 	for range r.IntN(4) {
 		d := v1alpha1.DelegationRule{Namespaces: [][]string{nil, {"a"}, {"b"}, {"a", "b"}}[r.IntN(4)]}
 		if r.IntN(3) == 0 {
-			d.Zones = []string{pick(r, patterns)}
+			d.Zones, d.DS = []string{pick(r, patterns)}, r.IntN(2) == 0
 		} else {
 			d.Records = []v1alpha1.RecordDelegation{{Pattern: pick(r, patterns), Types: [][]string{nil, nil, {"A", "AAAA", "NS"}}[r.IntN(3)]}}
 		}
 		spec.Delegations = append(spec.Delegations, d)
-		rules = append(rules, fmt.Sprintf("%v%v to %v", d.Zones, d.Records, d.Namespaces))
+		rules = append(rules, fmt.Sprintf("%v ds=%t %v to %v", d.Zones, d.DS, d.Records, d.Namespaces))
 	}
 	if r.IntN(2) == 0 { // generous, or there would be nothing but refusals
-		spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
+		spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, DS: true, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
 		rules = append(rules, "everything to everybody")
 	}
 	for _, server := range []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}, {Name: "ns.example.net."}} {
@@ -167,6 +171,31 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 		spec.DeletionPolicy = there.Spec.DeletionPolicy
 		there.Spec = spec
 		return api.Zones(ns).Update(ctx, there, metav1.UpdateOptions{})
+	}
+}
+
+// sign says which DS a zone has, as a controller does (S12.2).
+func (op *operation) sign(r *rand.Rand, ns, name string) {
+	var ds []v1alpha1.DelegationSigner
+	for range r.IntN(3) {
+		tag := int32(len(ds) + r.IntN(2)*10)
+		ds = append(ds, v1alpha1.DelegationSigner{KeyTag: tag, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("0A", 32)})
+	}
+	op.what = fmt.Sprintf("sign zone %s/%s %v", ns, name, ds)
+	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
+		there, err := api.Zones(ns).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		var says *v1alpha1.ZoneDNSSECStatus // a merge of none would leave those that are there
+		if len(ds) > 0 {
+			says = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // it may have another name when that comes
+		}
+		patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": says}})
+		if err != nil {
+			return nil, err
+		}
+		return api.Zones(ns).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, "dnssec")
 	}
 }
 

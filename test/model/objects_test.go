@@ -288,6 +288,9 @@ func (s *state) applyZone(c *change) error {
 		}
 	}
 	s.zones[uid] = c.zone
+	if d := is.DNSSEC; d != nil && d.FQDN != is.FQDN {
+		return fmt.Errorf("S12.2: zone %s is %q and has the DS of %q", c.object, is.FQDN, d.FQDN)
+	}
 	if before == nil || before.Status.Serial == 0 {
 		return nil
 	}
