@@ -126,6 +126,7 @@ func (w *world) run(d time.Duration) {
 		o := object{h.Namespace, h.Ref.Name}
 		z := w.zones[o]
 		zone, spec := *z.zone, z.spec
+		spec.DS = zone.DS
 		ask := law.EndAsk{Zone: &zone, Spec: &spec, Counted: *h.Withdrawn, Passed: int64(d.Seconds()), Now: w.now, WorkID: w.fresh("work")}
 		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideEnd(s, ask) })
 		if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {

@@ -383,6 +383,9 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 			bug("S6.5: serial of %s from %d to %d", after.FQDN(), before.Serial, after.Serial)
 		}
 	}
+	if len(after.DS) > 0 && (after.Pending || before == nil || before.Pending || before.FQDN() != after.FQDN()) {
+		bug("S12.2: zone %s has DS with a new name, or none: %q", after.FQDN(), after.DS)
+	}
 	if c.Step != nil {
 		w.step(&after, *c.Step)
 	}
