@@ -27,7 +27,7 @@ var Providers = map[string]Kind{
 // Kind is all that sub-commands know of one kind of provider.
 type Kind struct {
 	// New makes the provider of a class that has the block (class.NewProvider). Where NameServers is nil it works
-	// without sources as far as Verify needs it.
+	// without sources as far as Verify needs it; verify asks the instances of a class with bind9 itself.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
 	// NameServers are those that the class names and that answer for its zones, which `verify` asks over DNS. nil: it
 	// has the provider itself compare, as the drift check does.

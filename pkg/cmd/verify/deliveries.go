@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -45,6 +47,9 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	var servers []asked
 	if of != nil {
 		why = "the class names no server"
+		if of.Spec.Bind9 != nil && len(object.Status.Servers) > 0 {
+			return r.addInstances(ctx, of, object)
+		}
 		kind := delivering.KindOf(of)
 		switch {
 		case kind.NameServers != nil:
@@ -53,7 +58,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 					servers = append(servers, asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest, signed: server.Signed})
 				}
 			}
-		case kind.New != nil:
+		case of.Spec.Bind9 == nil && kind.New != nil:
 			r.providers = append(r.providers, askedProvider{of, kind, object})
 			return nil
 		}
@@ -82,6 +87,26 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	}
 	if len(servers) == 0 {
 		rows = append(rows, reportDelivery(object, zone, why))
+	}
+	return rows
+}
+
+// addInstances adds the servers of a class with a block bind9, which its rows name as NAMESPACE/NAME.
+func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v1alpha1.Delivery) (rows []verify.Report) {
+	for _, row := range object.Status.Servers {
+		namespace, name, _ := strings.Cut(row.Name, "/")
+		instance, err := r.client.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			rows = append(rows, reportRow(object, row))
+			continue
+		}
+		server, _ := apiclass.ServerOf(instance)
+		at, err := parseAddress(server.Address)
+		if err != nil || server.Address == "" {
+			rows = append(rows, reportRow(object, row))
+			continue
+		}
+		r.addServer(asked{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key)})
 	}
 	return rows
 }

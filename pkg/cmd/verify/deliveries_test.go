@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/verify"
@@ -149,6 +150,40 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 		return err == verify.ErrDifferent && servers["hook"].State == "Failed"
 	})
 	if one := servers["hook"]; one.By != "requests" || one.Error == "" || strings.Contains(one.Error, key.Secret) || servers[secondary.Addr.String()].State != "Current" {
+		t.Errorf("%+v", servers)
+	}
+}
+
+// The servers of a class with a block bind9 are Bind9Instances: verify asks them at their addresses, and says of one
+// that has none yet what its Delivery says.
+func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
+	dns, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := start(t, func(o *up.Options) { o.DNSListen = dns.String() })
+	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { secondary.Close() })
+	for name, spec := range map[string]bind9.Bind9InstanceSpec{
+		"there": {Role: bind9.RoleSecondary, External: &bind9.ExternalServer{
+			Address: secondary.Addr.String(), AgentURL: "https://192.0.2.1:8443", TokenSecretRef: &bind9.SecretKeyReference{Name: "token", Key: "token"},
+		}},
+		"not-there": {Role: bind9.RoleSecondary},
+	} {
+		_, err := a.Bind9V1alpha1().Bind9Instances("a").Create(t.Context(), &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.class("fleet", v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{
+		CatalogZone: "catalog.example.net.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{"a"}}},
+	}})
+	a.deliver("fleet")
+	servers := a.until("both instances have a line", func(err error, servers map[string]line) bool {
+		return err != nil && servers[secondary.Addr.String()].State == "Current" && servers["fleet/a/not-there"].State == "Failed"
+	})
+	if one := servers[secondary.Addr.String()]; one.By != "transfer" || len(servers) != 2 {
 		t.Errorf("%+v", servers)
 	}
 }
