@@ -573,13 +573,13 @@ func TestDescription_hasTheRoutes(t *testing.T) {
 		"AddRecord": protocol.AddRecord{}, "UpdateRecord": protocol.UpdateRecord{}, "DeleteRecord": protocol.DeleteRecord{}, "CheckDS": protocol.CheckDS{},
 		"ZoneResponse": protocol.ZoneResponse{}, "ZoneInfo": protocol.ZoneInfo{}, "ZoneList": protocol.ZoneList{}, "RecordResponse": protocol.RecordResponse{}, "DS": protocol.DS{},
 		"DSRecord": protocol.DSRecord{}, "DNSSECStatus": protocol.DNSSECStatus{}, "DNSSECKey": protocol.DNSSECKey{}, "ServerStatus": protocol.ServerStatus{}, "Health": protocol.Health{},
-		"Ready": protocol.Ready{}, "Error": protocol.Error{}, "RecordDetails": protocol.RecordDetails{},
+		"Ready": protocol.Ready{}, "Error": protocol.Error{}, "RecordDetails": protocol.RecordDetails{}, "Members": protocol.Members{},
 	} {
 		if got, want := fieldsOf(value), propertiesOf(schema); !slices.Equal(got, want) {
 			t.Errorf("%s: the type has %v, the description %v", schema, got, want)
 		}
 	}
-	if len(described.Components.Schemas) != 22 {
+	if len(described.Components.Schemas) != 23 {
 		t.Errorf("%d schemas are described; name each of them in this test", len(described.Components.Schemas))
 	}
 	f := newFixture(t, nil)

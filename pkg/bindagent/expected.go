@@ -19,6 +19,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/pkg/bindagent/protocol"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -56,7 +57,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	if l.done {
 		return nil
 	}
-	zones, sources, lacking := a.listExpected(ctx)
+	zones, sources, lacking := a.listExpected(ctx, false)
 	have := func(zone expectedZone) bool { return l.loaded[zone.name] }
 	missing := slices.DeleteFunc(slices.Clone(zones), have)
 	a.askForZones(ctx, missing, l.loaded)
@@ -105,9 +106,9 @@ func formatZones(zones []expectedZone) string {
 
 // listExpected returns the zones that named shall have loaded: those of which the agent made a file that has content,
 // and the members of catalogs as named has them, from its disk at first. A member that not all servers of the fleet had
-// yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL). sources is how many catalogs named
-// has, and one more for zones of the agent; lacking says which catalog cannot be read.
-func (a *Agent) listExpected(ctx context.Context) (zones []expectedZone, sources int, lacking error) {
+// yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL) unless unconfirmed says so. sources
+// is how many catalogs named has, and one more for zones of the agent; lacking says which catalog cannot be read.
+func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (zones []expectedZone, sources int, lacking error) {
 	made, err := a.files.listContent()
 	if err != nil {
 		return nil, 0, err
@@ -127,7 +128,7 @@ func (a *Agent) listExpected(ctx context.Context) (zones []expectedZone, sources
 		return zones, sources, fmt.Errorf("key of transfers: %w", err)
 	}
 	for _, catalog := range catalogs {
-		members, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime, Most: maxCatalog})
+		members, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime, Most: maxCatalog}, unconfirmed)
 		if err != nil {
 			lacking = errors.Join(lacking, err)
 			continue
@@ -138,6 +139,20 @@ func (a *Agent) listExpected(ctx context.Context) (zones []expectedZone, sources
 		}
 	}
 	return zones, sources, lacking
+}
+
+// serveMembers says how far named is with the zones of its catalogs, each of which counts. A catalog that named does
+// not have is no answer.
+func (a *Agent) serveMembers(_ http.ResponseWriter, job *work) (int, any, error) {
+	zones, _, lacking := a.listExpected(job.request.Context(), true)
+	if lacking != nil {
+		return 0, nil, unavailable(lacking, "named has not all of its catalogs")
+	}
+	zones = slices.DeleteFunc(zones, func(zone expectedZone) bool { return !zone.listed })
+	loaded := map[name.Name]bool{}
+	a.askForZones(job.request.Context(), zones, loaded)
+	missing := slices.DeleteFunc(slices.Clone(zones), func(zone expectedZone) bool { return loaded[zone.name] })
+	return http.StatusOK, protocol.Members{Zones: len(zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
 // readCatalogs reads the names of catalogs, one a line.
@@ -165,13 +180,14 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns the members of a catalog (RFC 9432 §4.3) that are expected.
-func transferMembers(ctx context.Context, source transfer.Source) ([]name.Name, error) {
+// transferMembers returns the members of a catalog (RFC 9432 §4.3), those that are unconfirmed only where this is
+// asked.
+func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) ([]name.Name, error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	var members []name.Name
 	_, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
 		pointer, is := rr.(*mdns.PTR)
-		if !is || pointer.Hdr.Ttl == dns.UnconfirmedTTL {
+		if !is || pointer.Hdr.Ttl == dns.UnconfirmedTTL && !unconfirmed {
 			return
 		}
 		if label, found := strings.CutSuffix(mdns.CanonicalName(pointer.Hdr.Name), below); !found || strings.Contains(label, ".") {

@@ -159,6 +159,8 @@ func TestReady_poisonZone(t *testing.T) {
 	f.await("a.example.")
 	f.await("b.a.example.")
 	f.wantReady(true, 0)
+	// A server that is to stand for another one is asked for each zone.
+	f.want(http.StatusOK, `"zones":3,"missing":1,"some":"poison.example."`, "GET", "/server/members", nil)
 
 	f = newFollower(t, member{zone: "a.example."}, member{zone: "poison.example.", absent: true})
 	f.await("a.example.")

@@ -27,6 +27,7 @@ var routes = []route{
 	{http.MethodGet, "/metrics", true, (*Agent).serveMetrics},
 	{http.MethodGet, protocol.Base + "/openapi.yaml", false, (*Agent).serveDescription},
 	{http.MethodGet, protocol.Base + "/server/status", false, (*Agent).serveStatus},
+	{http.MethodGet, protocol.Base + "/server/members", false, (*Agent).serveMembers},
 	{http.MethodPost, protocol.Base + "/server/reconfig", false, (*Agent).serveReconfig},
 	{http.MethodGet, protocol.Base + "/zones", false, (*Agent).listZones},
 	{http.MethodPost, protocol.Base + "/zones", false, (*Agent).createZone},

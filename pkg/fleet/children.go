@@ -228,9 +228,9 @@ func (e *foreign) Error() string {
 	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name, e.manager, TakeOver)
 }
 
-// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says that a pod
-// of ours can take the place of those behind a Service of another manager.
-func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() bool) error {
+// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says what a pod
+// of ours lacks to take the place of those behind a Service of another manager.
+func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 }
 
 // mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
-func (c *children) mayTake(ctx context.Context, key childKey, serving func() bool) (bool, error) {
+func (c *children) mayTake(ctx context.Context, key childKey, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
 		return false, err

@@ -52,12 +52,14 @@ const (
 	leaveAfter = 10 * time.Minute
 	// askAgain is the time between two looks at something that tells nothing by itself.
 	askAgain = 5 * time.Second
+	// foreignAgain is the time between two looks at an object of another manager.
+	foreignAgain = 15 * time.Second
 )
 
 // Controllers that can be switched off.
 var Controllers = []string{"provider", "cluster", "instance", "sweep"}
 
-// Config is what a Fleet is made of. Every field but Without, Ask, Random and Clock is required.
+// Config is what a Fleet is made of. Every field but Without, Ask, Members, Random and Clock is required.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
@@ -74,6 +76,8 @@ type Config struct {
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
 	// Ask returns the hash of the configuration that BIND has in a pod; nil: its agent is asked.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
+	// Members returns what BIND lacks in a pod of the zones of its catalogs, as an error; nil: its agent is asked.
+	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
 	// Random is for tests; nil: the system's.
 	Random io.Reader
 	// Clock is for tests; nil: the real one.
@@ -121,6 +125,9 @@ func New(config Config) (*Fleet, error) {
 	}
 	if config.Ask == nil {
 		config.Ask = askAgent
+	}
+	if config.Members == nil {
+		config.Members = askMembers
 	}
 	ours := config.Informers.Bind9().V1alpha1()
 	f := &Fleet{
@@ -366,7 +373,11 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		again, err := l.reconcile(ctx, at)
 		switch {
 		case ctx.Err() != nil:
-		case isExpected(err):
+		case err != nil && isEach(err, isForeign):
+			// No change of an object of another manager is heard of, nor that it is annotated.
+			l.queue.Forget(at)
+			l.queue.AddAfter(at, foreignAgain)
+		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind what was written
 			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
 			l.queue.AddRateLimited(at)
 		case err != nil:
@@ -382,12 +393,15 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 	}
 }
 
-// isExpected says of an error that it is no fault: the informer lags behind what was written, or the status says what
-// is in the way.
-func isExpected(err error) bool {
-	var other *foreign
+// isEach reports whether an error, or each of those that were joined to it, is of a kind.
+func isEach(err error, is func(error) bool) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isExpected(one) })
+		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })
 	}
-	return apierrors.IsConflict(err) || errors.As(err, &other)
+	return is(err)
+}
+
+func isForeign(err error) bool {
+	var other *foreign
+	return errors.As(err, &other)
 }

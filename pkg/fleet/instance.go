@@ -167,7 +167,7 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		now = slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool { return o.Resource == server.Workload() })
 		again = sooner(again, askAgain)
 	}
-	if err := f.applyAll(ctx, server.Namespace, now, func() bool { return f.isServing(ctx, &server) }); err != nil && !errors.As(err, &waits) {
+	if err := f.applyAll(ctx, server.Namespace, now, func() error { return f.checkServing(ctx, &server) }); err != nil && !errors.As(err, &waits) {
 		f.judgeServer(&server, owner, status, s)
 		return again, f.degrade(s, err)
 	}
@@ -199,6 +199,9 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "the former key is taken until every pod has the new one")
 	}
 	if waits != nil {
+		if waits.service != nil {
+			status.Addresses = serviceAddresses(waits.service)
+		}
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
 		return askAgain, nil
 	}
@@ -218,7 +221,7 @@ func sooner(x, y time.Duration) time.Duration {
 }
 
 // degrade says that something could not be applied. An object of another manager is a state, not a failure: it is
-// looked at again when something changes, and every minute.
+// looked at again after foreignAgain.
 func (f *Fleet) degrade(s *standing, err error) error {
 	var other *foreign
 	if errors.As(err, &other) {
@@ -231,17 +234,16 @@ func (f *Fleet) degrade(s *standing, err error) error {
 
 // applyAll applies objects until one fails: pods come last, and never without what they mount. A Service that waits for
 // them to be taken over keeps none of them from being made.
-func (f *Fleet) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() bool) error {
-	var waits *takingOver
+func (f *Fleet) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
+	var first error
 	for _, o := range objects {
-		if err := f.children.applyObject(ctx, namespace, o, serving); err != nil && !errors.As(err, &waits) {
+		err := f.children.applyObject(ctx, namespace, o, serving)
+		if waits := (*takingOver)(nil); err != nil && !errors.As(err, &waits) {
 			return err
 		}
+		first = cmp.Or(first, err)
 	}
-	if waits != nil {
-		return waits
-	}
-	return nil
+	return first
 }
 
 // removeOthers removes what was made for the owner and is not wanted any more: the Deployment of a server that has a

@@ -28,8 +28,8 @@ import (
 //
 //   - The selector of a Deployment cannot change. So the Deployment of the other manager is removed without its
 //     ReplicaSets, whose pods answer on, and ours is made.
-//   - A Service keeps its selector until our pod is ready and follows a catalog. Then it selects our pod alone, at
-//     the address that it had.
+//   - A Service keeps its selector until our pod is ready and answers for each zone of its catalogs. Then it selects
+//     our pod alone, at the address that it had.
 //   - The ReplicaSets go drainTime later: so long nodes may have the former selection.
 //   - All else is applied. Labels, ownerReferences, data and ports of the other manager go, and so does the annotation:
 //     if the other manager still runs and writes the object again, the object is its again, and is left alone. An
@@ -46,19 +46,23 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver says what the take-over of an object waits for.
-type takingOver struct{ text string }
+// takingOver says what the take-over of an object waits for. service is the Service that waits, nil for another object:
+// its addresses are the server's already, since a primary hands zones to servers with an address alone.
+type takingOver struct {
+	text    string
+	service *corev1.Service
+}
 
 func (e *takingOver) Error() string { return e.text }
 
 // takeOver prepares an object of another manager, which carries the annotation, for being applied.
-func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, serving func() bool) error {
+func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, serving func() error) error {
 	switch live := live.(type) {
 	case *appsv1.Deployment:
 		return c.removeDeployment(ctx, live)
 	case *corev1.Service:
-		if !serving() {
-			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until the pod of this server is ready and follows the catalog of a DNSClass", key.name)}
+		if err := serving(); err != nil {
+			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until that of this server has the zones: %v", key.name, err), live}
 		}
 	}
 	o := accessor(live)
@@ -133,7 +137,7 @@ func foreignFields(object runtime.Object) map[string]any {
 
 // removeDeployment removes a Deployment of another manager and leaves its pods, which its ReplicaSets keep.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
-	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does", former.Name)}
+	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does", former.Name), nil}
 	if former.DeletionTimestamp != nil {
 		return waits
 	}
@@ -169,10 +173,25 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// isServing reports whether the pod of a server may stand behind the Service: it is ready, and has read of a catalog.
-func (f *Fleet) isServing(ctx context.Context, server *render.Server) bool {
-	ready, _ := f.judgeWorkload(server)
-	return ready && len(server.Catalogs) > 0 && f.haveKeys(ctx, server)
+// checkServing returns what the pod of a server lacks to stand behind the Service in the place of another one: it is
+// ready, follows a catalog and answers for each zone of it. Readiness alone says nothing of zones that are new.
+func (f *Fleet) checkServing(ctx context.Context, server *render.Server) error {
+	switch ready, _ := f.judgeWorkload(server); {
+	case !ready:
+		return errors.New("the pod is not ready")
+	case len(server.Catalogs) == 0:
+		return errors.New("no DNSClass with a catalog has the server")
+	case !f.haveKeys(ctx, server):
+		return errors.New("BIND has not read its configuration yet")
+	}
+	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
+		if pod, ok := object.(*corev1.Pod); ok && podReady(pod) {
+			if err := f.Members(ctx, pod, server); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // dropSuperseded removes these ReplicaSets where the server goes that stood for them. Those behind a Service that was

@@ -42,6 +42,7 @@ type bindy struct {
 	owners  map[string]types.UID
 	mu      sync.Mutex
 	running bool
+	writes  int
 }
 
 const bindyManager = "bindy-controller"
@@ -139,7 +140,7 @@ func (b *bindy) children() map[string]string {
 		if managers[fleet.FieldManager] {
 			b.w.t.Errorf("%s %s has fields of the fleet", live.GetKind(), live.GetName())
 		}
-		states[live.GetKind()+"/"+live.GetName()] = fmt.Sprint(live.GetUID(), live.GetGeneration(), live.GetLabels(), live.GetOwnerReferences())
+		states[live.GetKind()+"/"+live.GetName()] = fmt.Sprint(live.GetUID(), live.GetGeneration(), live.GetLabels(), live.Object["metadata"].(map[string]any)["ownerReferences"])
 	}
 	return states
 }

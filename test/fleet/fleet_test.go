@@ -83,7 +83,11 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{program: program}
-	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller"}}); err != nil {
+	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{
+		Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller", "endpointslice-controller"},
+		// A Service has an address of this machine, at which a test can stand for kube-proxy.
+		Args: []string{"--service-cluster-ip-range=127.53.0.0/16"},
+	}); err != nil {
 		return nil, err
 	}
 	ends = append([]func(){func() { c.kube.Close() }}, ends...)
@@ -192,6 +196,7 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 			defer w.mu.Unlock()
 			return w.loaded[pod.Name], nil
 		},
+		Members: func(context.Context, *corev1.Pod, *render.Server) error { return nil },
 	})
 }
 

@@ -6,8 +6,10 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -38,12 +40,19 @@ type kubelet struct {
 	dns netip.AddrPort
 	// newest: a pod that comes while another one runs takes its place at once. Else it waits until that has gone.
 	newest bool
+	// node is where pods are placed; "": nowhere, and one runs at a time. Pods of a node have addresses and ports of
+	// their own, and proxies stand before them.
+	node string
+	// state are the files that a pod of bindy has in its directory of zones, as bindcar writes them.
+	state map[string]string
+	// placed counts the pods of the node.
+	placed int
 }
 
 // localPod is a pod as processes.
 type localPod struct {
 	pod                 *corev1.Pod
-	dir                 string
+	dir, ip             string
 	dns, control, agent netip.AddrPort
 	named, program      *rig.Process
 	// env is the environment of named, beside that of the test.
@@ -112,7 +121,7 @@ func (k *kubelet) sync() {
 			continue
 		}
 		if local == nil {
-			if len(k.pods) > 0 {
+			if len(k.pods) > 0 && k.node == "" {
 				continue // one at a time has the address
 			}
 			if local, err = k.place(pod); err != nil {
@@ -149,8 +158,20 @@ func (k *kubelet) keepNewest(list *corev1.PodList) {
 }
 
 func (k *kubelet) place(pod *corev1.Pod) (*localPod, error) {
-	p := &localPod{pod: pod, dir: filepath.Join(k.dir, pod.Name), dns: k.dns}
+	p := &localPod{pod: pod, dir: filepath.Join(k.dir, pod.Name), dns: k.dns, ip: "192.0.2.1"}
 	var err error
+	if k.node != "" {
+		if k.placed++; k.placed > 250 {
+			return nil, errors.New("the node has no further address")
+		}
+		p.ip = fmt.Sprintf("192.0.2.%d", k.placed)
+		if p.dns, err = rig.FreePort(); err != nil {
+			return nil, err
+		}
+		if err := k.w.core.CoreV1().Pods(pod.Namespace).Bind(k.w.ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: k.node}}, metav1.CreateOptions{}); err != nil && !apierrors.IsConflict(err) {
+			return nil, err
+		}
+	}
 	if p.control, err = rig.FreePort(); err != nil {
 		return nil, err
 	}
@@ -162,8 +183,18 @@ func (k *kubelet) place(pod *corev1.Pod) (*localPod, error) {
 			return nil, err
 		}
 	}
+	if !isFleets(pod) {
+		for file, text := range k.state {
+			if err := os.WriteFile(filepath.Join(p.dir, "state", file), []byte(text), 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return p, nil
 }
+
+// isFleets reports whether a pod is of the fleet, or of bindy.
+func isFleets(pod *corev1.Pod) bool { return pod.Labels[render.LabelManager] == render.Manager }
 
 // local is a text of the pod with directories and ports of this machine.
 func (p *localPod) local(text string) string {
@@ -182,6 +213,9 @@ func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 	files := map[string]string{}
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Projected == nil {
+			if err := k.readMounts(pod, &volume, files); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		for _, source := range volume.Projected.Sources {
@@ -212,6 +246,41 @@ func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 	return files, nil
 }
 
+// readMounts reads a Secret or ConfigMap that a container of bindy mounts, whole or one file of it.
+func (k *kubelet) readMounts(pod *corev1.Pod, volume *corev1.Volume, files map[string]string) error {
+	data := map[string]string{}
+	switch {
+	case volume.Secret != nil:
+		of, err := k.w.core.CoreV1().Secrets(pod.Namespace).Get(k.w.ctx, volume.Secret.SecretName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for key, value := range of.Data {
+			data[key] = string(value)
+		}
+	case volume.ConfigMap != nil:
+		of, err := k.w.core.CoreV1().ConfigMaps(pod.Namespace).Get(k.w.ctx, volume.ConfigMap.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		data = of.Data
+	}
+	for _, mount := range pod.Spec.Containers[0].VolumeMounts {
+		path, err := filepath.Rel(render.ConfigDir, mount.MountPath)
+		if err != nil || mount.Name != volume.Name {
+			continue
+		}
+		if mount.SubPath != "" {
+			files[path] = data[mount.SubPath]
+			continue
+		}
+		for key, text := range data {
+			files[filepath.Join(path, key)] = text
+		}
+	}
+	return nil
+}
+
 // refresh writes the volume where it has changed, starts what does not run, and says how the pod is.
 func (k *kubelet) refresh(p *localPod) error {
 	shown, err := k.readVolume(p.pod)
@@ -222,6 +291,9 @@ func (k *kubelet) refresh(p *localPod) error {
 		written := map[string]string{}
 		for file, text := range shown {
 			written[file] = p.local(text)
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, "etc", file)), 0o700); err != nil {
+				return err
+			}
 			if err := rig.ReplaceFile(filepath.Join(p.dir, "etc", file), []byte(written[file])); err != nil {
 				return err
 			}
@@ -230,6 +302,9 @@ func (k *kubelet) refresh(p *localPod) error {
 	}
 	for _, container := range p.pod.Spec.Containers {
 		process, arguments := &p.named, append(slices.Clone(container.Command), container.Args...)
+		if len(arguments) == 0 {
+			continue // bindcar, which has made the zones already
+		}
 		if container.Name == render.AgentContainer {
 			process, arguments = &p.program, append([]string{k.w.program}, arguments...)
 		} else {
@@ -260,14 +335,14 @@ func (k *kubelet) refresh(p *localPod) error {
 		}
 	}
 	ready := corev1.ConditionFalse
-	if _, err := k.askAgent(k.w.ctx, p, nil); err == nil {
+	if err := k.probe(p); err == nil {
 		ready = corev1.ConditionTrue
 	}
 	if slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == ready }) {
 		return nil
 	}
 	status, err := json.Marshal(map[string]any{"status": map[string]any{
-		"phase": "Running", "podIP": "192.0.2.1", "podIPs": []map[string]string{{"ip": "192.0.2.1"}},
+		"phase": "Running", "podIP": p.ip, "podIPs": []map[string]string{{"ip": p.ip}},
 		"conditions": []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}},
 	}})
 	if err != nil {
@@ -281,6 +356,19 @@ func (k *kubelet) refresh(p *localPod) error {
 		p.pod = pod
 	}
 	return err
+}
+
+// probe is the readiness probe of a pod: the agent's of one of the fleet, a connection by TCP of one of bindy.
+func (k *kubelet) probe(p *localPod) error {
+	if isFleets(p.pod) {
+		_, err := k.askAgent(k.w.ctx, p, nil)
+		return err
+	}
+	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(k.w.ctx, "tcp", p.dns.String())
+	if err != nil {
+		return err
+	}
+	return connection.Close()
 }
 
 // askAgent asks the agent of a pod over https what BIND has loaded, and answers for the files of the cluster where BIND
@@ -317,6 +405,29 @@ func (k *kubelet) ask(ctx context.Context, pod *corev1.Pod, server *render.Serve
 		return "", fmt.Errorf("the pod does not run")
 	}
 	return k.askAgent(ctx, p, server)
+}
+
+// members is for fleet.Config.
+func (k *kubelet) members(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.pods[pod.Name]
+	if p == nil {
+		return errors.New("the pod does not run")
+	}
+	return fleet.AskMembersAt(ctx, p.agent.String(), server)
+}
+
+// at is where a pod with an address answers; nothing for one that has gone.
+func (k *kubelet) at(ip string) (netip.AddrPort, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.pods {
+		if p.ip == ip {
+			return p.dns, true
+		}
+	}
+	return netip.AddrPort{}, false
 }
 
 // only is the one pod that runs.

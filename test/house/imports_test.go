@@ -251,7 +251,7 @@ var table = []row{
 		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
 	},
 	{
-		pkg: "pkg/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/fleet/render", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
+		pkg: "pkg/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/fleet/render", "pkg/bindagent/protocol", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
 		why: "it makes objects of the cluster of objects of ours: how a zone reaches a server is the deliveries'",
 	},
 	{

@@ -186,6 +186,14 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
+// Members answers GET /server/members: the zones of all catalogs, and how many of them named does not answer for.
+type Members struct {
+	Zones   int `json:"zones"`
+	Missing int `json:"missing"`
+	// Some are the names of a few that are missing.
+	Some string `json:"some,omitempty"`
+}
+
 // Health answers GET /health.
 type Health struct {
 	Status  string `json:"status"`

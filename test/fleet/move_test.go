@@ -1,0 +1,340 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// asker asks servers for names without a pause, and counts.
+type asker struct {
+	mu      sync.Mutex
+	counts  map[string]int // of results: "answered", or what is wrong
+	samples []string
+}
+
+// askThroughout asks each server for each name until stop; expected are the sorted addresses, or the code.
+func askThroughout(ctx context.Context, servers []netip.AddrPort, expected map[string]string) (counted *asker, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	a := &asker{counts: map[string]int{}}
+	for _, server := range servers {
+		for name, want := range expected {
+			running.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					client := mdns.Client{Timeout: 5 * time.Second}
+					if n%10 == 9 {
+						client.Net = "tcp"
+					}
+					question := new(mdns.Msg)
+					question.SetQuestion(name, mdns.TypeA)
+					answer, _, err := client.ExchangeContext(ctx, question, server.String())
+					if ctx.Err() != nil {
+						return
+					}
+					got := ""
+					switch {
+					case err != nil:
+						got = err.Error()
+					case answer.Rcode != mdns.RcodeSuccess || len(answer.Answer) == 0:
+						got = mdns.RcodeToString[answer.Rcode]
+					default:
+						var addresses []string
+						for _, rr := range answer.Answer {
+							if a, ok := rr.(*mdns.A); ok {
+								addresses = append(addresses, a.A.String())
+							}
+						}
+						slices.Sort(addresses)
+						got = strings.Join(addresses, " ")
+					}
+					a.count(server, name, got, want)
+					// About a hundred questions a second for each name and server: a BIND of the test has a share of
+					// two processors.
+					select {
+					case <-ctx.Done():
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+			})
+		}
+	}
+	return a, func() { cancel(); running.Wait() }
+}
+
+func (a *asker) count(server netip.AddrPort, name, got, want string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if got == want {
+		a.counts["answered"]++
+		return
+	}
+	a.counts["wrong or missing"]++
+	if len(a.samples) < 20 {
+		a.samples = append(a.samples, fmt.Sprintf("%s %s %s: %q, want %q", time.Now().Format("15:04:05.000"), server, name, got, want))
+	}
+}
+
+// documentBlocks are the blocks of the document about the way from bindy, in their order.
+func documentBlocks(t *testing.T) (yamls, shells []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?ms)^```(yaml|sh) (bindy|bindy-fleet)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		if block[1] == "yaml" {
+			yamls = append(yamls, block[3])
+		} else {
+			shells = append(shells, block[3])
+		}
+	}
+	return yamls, shells
+}
+
+// runShell runs a script of the document as a cluster admin.
+func (w *world) runShell(dir string, environment []string, script string) (string, error) {
+	w.t.Helper()
+	command := exec.CommandContext(w.ctx, "bash", "-euo", "pipefail", "-c", script)
+	command.Dir, command.Env = dir, environment
+	out, err := command.CombinedOutput()
+	w.t.Logf("$ %s\n%s", strings.TrimSpace(script), out)
+	return string(out), err
+}
+
+// TestFleet_takesOverFromBindyUnderQueries_S11_10: docs/migration.md by the letter, with a bindy that writes its
+// objects until it is stopped. The names of its zone are asked for at the addresses of its Services throughout, and
+// each answer is there and right.
+func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
+	w := newWorld(t, "dns")
+	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+		rig.SkipMissing(t, err)
+	}
+	kubectl, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
+	if os.Getuid() != 0 {
+		t.Skip("port 53 at the address of a Service takes root")
+	}
+	yamls, shells := documentBlocks(t)
+	if len(yamls) != 3 || len(shells) != 8 {
+		t.Fatalf("the document has %d blocks of YAML and %d of shell; this test knows 3 and 8", len(yamls), len(shells))
+	}
+	dir := t.TempDir()
+	w.must(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	w.must(os.Symlink(w.program, filepath.Join(dir, "bin", "kubizone")))
+	w.must(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
+	environment := []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
+	shell := func(script string) string {
+		t.Helper()
+		out, err := w.runShell(dir, environment, script)
+		w.must(err)
+		return out
+	}
+	for file, text := range map[string]string{"objects.yaml": yamls[0], "servers.yaml": yamls[2]} {
+		w.must(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	}
+
+	// bindy: its objects, an operator that writes them again and again, and pods that answer for the zone.
+	here, err := os.Getwd()
+	w.must(err)
+	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml\nkubectl wait crd --all --for=condition=Established --timeout=1m\nkubectl apply -f objects.yaml", here, here))
+	b := &bindy{w: w, cluster: "production", servers: []string{"production-primary-0", "production-secondary-0"}, owners: map[string]types.UID{}}
+	custom, err := dynamic.NewForConfig(w.kube.Admin())
+	w.must(err)
+	for _, server := range b.servers {
+		made, err := custom.Resource(schema.GroupVersionResource{Group: "bindy.firestoned.io", Version: "v1beta1", Resource: "bind9instances"}).Namespace("dns").Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "bindy.firestoned.io/v1beta1", "kind": "Bind9Instance", "metadata": map[string]any{"name": server, "finalizers": []any{"bindy.firestoned.io/bind9instance-finalizer"}},
+			"spec": map[string]any{"clusterRef": "production", "role": strings.Split(server, "-")[1]},
+		}}, metav1.CreateOptions{})
+		w.must(err)
+		b.owners[server] = made.GetUID()
+	}
+	w.makeNode("local")
+	zone, err := os.ReadFile("testdata/bindy_zone.db")
+	w.must(err)
+	k := newKubelet(w)
+	k.mu.Lock()
+	k.node, k.state = "local", map[string]string{"corp.test.zone": string(zone)}
+	k.mu.Unlock()
+	b.run()
+	var servers []netip.AddrPort
+	proxies := map[string]*proxy{}
+	for _, server := range b.servers {
+		proxies[server] = w.runProxy(k, server)
+		servers = append(servers, proxies[server].at)
+	}
+	environment = append(environment, "BINDY="+servers[0].String())
+	asked, stop := askThroughout(w.ctx, servers, map[string]string{"www.corp.test.": "192.0.2.80 192.0.2.81", "ns1.corp.test.": "192.0.2.1", "none.corp.test.": "NXDOMAIN"})
+	defer stop()
+
+	// Kubizone beside it.
+	primary, err := rig.FreePort()
+	w.must(err)
+	for _, arguments := range [][]string{
+		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", "--record-retry-base-delay", "1s"},
+	} {
+		process, err := rig.StartProcess(nil, t.TempDir(), w.program, append(arguments, "--kubeconfig", w.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0")...)
+		w.must(err)
+		t.Cleanup(func() {
+			process.End()
+			if t.Failed() {
+				t.Logf("%s said:\n%s", arguments[0], process.Log())
+			}
+		})
+	}
+	w.runFleetWith(fleet.Config{
+		Namespaces: []string{"dns"}, Ask: k.ask, Members: k.members,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
+	})
+
+	// 1, 2: bindy runs on.
+	shell(shells[0])
+	// The serial of bindy's servers is ahead, which is told as a difference until step 3.
+	if out, err := w.runShell(dir, environment, shells[1]); err == nil || !regexp.MustCompile(`Ahead +2031010203 +0 +0 +0 `).MatchString(out) {
+		t.Errorf("%v: what differs is the serial alone:\n%s", err, out)
+	}
+	// Its cluster is described while it still runs: neither touches what the other has.
+	before := b.children()
+	w.must(b.wait())
+	shell("kubectl apply -f servers.yaml\nkubectl patch dnsclass production --type=merge -p '{\"spec\":{\"allowLocalAddresses\":true}}'\nkubectl wait bind9clusters.bind9.kubi.zone -n dns production --for=condition=Degraded --timeout=5m")
+	w.must(b.wait())
+	if after := b.children(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("an object of bindy has changed while the fleet was told of its names:\n%v\n%v", before, after)
+	}
+	// 3: the operator stops, and what it had to write is written.
+	shell(shells[2])
+	w.until("bindy has stopped", func() error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.running {
+			return errStillThere
+		}
+		return nil
+	})
+	shell(shells[3])
+	// 4: the servers, one after the other.
+	shell(shells[4])
+	for _, server := range b.servers {
+		if err := is(w.instance(server).Status.Conditions, bind9.ConditionDegraded, "True/"+fleet.ReasonForeign); err != nil {
+			t.Errorf("%s: %v", server, err)
+		}
+	}
+	if after := b.children(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("an object of bindy has changed, and none is annotated:\n%v\n%v", before, after)
+	}
+	shell(shells[5])
+	// 5: bindy's custom resources go, and what they own.
+	shell(shells[6])
+	shell(shells[7])
+	w.until("nothing of bindy is left", func() error {
+		for _, server := range b.servers {
+			pods, err := w.core.CoreV1().Pods("dns").List(w.ctx, metav1.ListOptions{LabelSelector: "app=bind9"})
+			if err != nil || len(pods.Items) > 0 {
+				return fmt.Errorf("%d pods: %v", len(pods.Items), err)
+			}
+			service, err := w.core.CoreV1().Services("dns").Get(w.ctx, server, metav1.GetOptions{})
+			if err != nil {
+				w.t.Fatal(err) // the garbage collector took it
+			}
+			if service.Spec.ClusterIP != proxies[server].at.Addr().String() {
+				w.t.Fatalf("the Service of %s has the address %s", server, service.Spec.ClusterIP)
+			}
+		}
+		return nil
+	})
+	// A change of a Record reaches the servers as before.
+	shell(`kubectl patch records.kubi.zone -n dns www-a --type=merge -p '{"spec":{"ttl":301}}'` + "\nkubectl wait zones.kubi.zone -n dns corp --for=condition=Ready --timeout=5m")
+	stop()
+	asked.mu.Lock()
+	defer asked.mu.Unlock()
+	t.Logf("asked throughout: %v", asked.counts)
+	if asked.counts["wrong or missing"] > 0 || asked.counts["answered"] < 500 {
+		t.Errorf("answers: %v\n%s", asked.counts, strings.Join(asked.samples, "\n"))
+	}
+	for server, p := range proxies {
+		if n := p.alone.Load(); n > 0 {
+			t.Errorf("%d questions found no pod behind %s", n, server)
+		}
+	}
+}
+
+// run has the operator write its objects every second, while its Deployment has replicas.
+func (b *bindy) run() {
+	b.w.t.Helper()
+	_, err := b.w.core.CoreV1().Namespaces().Create(b.w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bindy-system"}}, metav1.CreateOptions{})
+	b.w.must(err)
+	labels := map[string]string{"app": "bindy"}
+	_, err = b.w.core.AppsV1().Deployments("bindy-system").Create(b.w.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bindy"}, Spec: appsv1.DeploymentSpec{
+		Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "bindy", Image: "ghcr.io/firestoned/bindy"}}}},
+	}}, metav1.CreateOptions{})
+	b.w.must(err)
+	go func() {
+		for b.w.ctx.Err() == nil {
+			own, err := b.w.core.AppsV1().Deployments("bindy-system").Get(b.w.ctx, "bindy", metav1.GetOptions{})
+			if err == nil {
+				running := *own.Spec.Replicas > 0
+				if running {
+					err = b.write(b.w.ctx)
+				}
+				b.mu.Lock()
+				if b.running = running; running && err == nil {
+					b.writes++
+				}
+				b.mu.Unlock()
+			}
+			if err != nil && b.w.ctx.Err() == nil {
+				b.w.t.Log(err)
+			}
+			select {
+			case <-b.w.ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	b.w.must(b.wait())
+}
+
+// wait returns when the operator has written all its objects twice more: the first time may have begun before.
+func (b *bindy) wait() error {
+	count := func() int {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.writes
+	}
+	first := count()
+	b.w.until("bindy writes its objects", func() error {
+		if count() < first+2 {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+	return nil
+}
