@@ -52,8 +52,6 @@ const (
 	leaveAfter = 10 * time.Minute
 	// askAgain is the time between two looks at something that tells nothing by itself.
 	askAgain = 5 * time.Second
-	// foreignAgain is the time between two looks at an object of another manager.
-	foreignAgain = 15 * time.Second
 )
 
 // Controllers that can be switched off.
@@ -376,7 +374,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		case err != nil && isEach(err, isForeign):
 			// No change of an object of another manager is heard of, nor that it is annotated.
 			l.queue.Forget(at)
-			l.queue.AddAfter(at, foreignAgain)
+			l.queue.AddAfter(at, askAgain)
 		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind what was written
 			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
 			l.queue.AddRateLimited(at)

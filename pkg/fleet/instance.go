@@ -221,7 +221,7 @@ func sooner(x, y time.Duration) time.Duration {
 }
 
 // degrade says that something could not be applied. An object of another manager is a state, not a failure: it is
-// looked at again after foreignAgain.
+// looked at again after askAgain.
 func (f *Fleet) degrade(s *standing, err error) error {
 	var other *foreign
 	if errors.As(err, &other) {

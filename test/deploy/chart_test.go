@@ -99,10 +99,10 @@ func rendered(t *testing.T) map[string]string {
 		add(template(t, "mode="+form, etcdServers), map[string]string{"apiserver": form})
 	}
 	all := map[string]string{}
-	for _, directory := range []string{"base", "controller", "primary", "monitoring"} {
+	for _, directory := range []string{"base", "controller", "fleet", "primary", "monitoring"} {
 		all[directory] = directory
 	}
-	add(template(t, components["controller"], components["primary"], components["monitoring"]), all)
+	add(template(t, components["controller"], components["fleet"], components["primary"], components["monitoring"]), all)
 	add(template(t, components["cert-manager"]), map[string]string{"cert-manager": "cert-manager"})
 	return files
 }
@@ -115,6 +115,7 @@ var components = map[string]string{
 	"aggregate-roles": "aggregateRoles=true",
 	"cert-manager":    "certManager.enabled=true",
 	"controller":      "controller.enabled=true",
+	"fleet":           "fleet.enabled=true,fleet.namespaces={dns-system}",
 	"monitoring":      "monitoring.monitors=true,monitoring.rules=true,monitoring.dashboard=true",
 	"primary":         "primary.enabled=true",
 }
@@ -153,6 +154,10 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 		sets := [][]string{nil, every}
 		if form == "embedded" {
 			for _, name := range every {
+				if name == "fleet" {
+					sets = append(sets, []string{name, "primary"}) // whose address it is given
+					continue
+				}
 				sets = append(sets, []string{name})
 			}
 		}
@@ -188,6 +193,69 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 				t.Errorf("%s %v: %s is with kustomize alone", form, set, key)
 			}
 		}
+	}
+}
+
+// M6: the kustomization that the component fleet shows runs servers in a further namespace, with an image of the user's,
+// as the values of the chart do.
+func TestChart_isEqualToTheShownFleet(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(manifests, "fleet", "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown, command string
+	for line := range strings.Lines(string(text)) {
+		if line, ok := strings.CutPrefix(line, "#   "); ok {
+			if strings.HasPrefix(line, "kubectl ") {
+				command = strings.TrimSpace(line)
+				continue
+			}
+			shown += line
+		}
+	}
+	dir := t.TempDir()
+	base, err := filepath.Abs(manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(dir, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := exec.CommandContext(t.Context(), kubectl(t), strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
+	binding, err := create.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, binding)
+	}
+	for file, text := range map[string]string{"kustomization.yaml": strings.ReplaceAll(shown, "../", relative+"/"), "team-dns.yaml": string(binding)} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := func(objects []*unstructured.Unstructured) map[string]any {
+		parts := map[string]any{}
+		for _, object := range objects {
+			switch object.GetKind() {
+			case "RoleBinding":
+				if object.GetName() == "kubizone-fleet-servers" {
+					parts[object.GetNamespace()] = []any{object.Object["roleRef"], object.Object["subjects"]}
+				}
+			case "Deployment":
+				if object.GetName() == "kubizone-fleet" {
+					containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+					container := containers[0].(map[string]any)
+					arguments, _, _ := unstructured.NestedStringSlice(container, "args")
+					slices.Sort(arguments[1:])
+					parts["arguments"], parts["image"] = arguments, container["image"]
+				}
+			}
+		}
+		return parts
+	}
+	got := of(render(t, dir))
+	want := of(decode(t, template(t, components["primary"], "image.repository=registry.example/kubizone", "fleet.enabled=true,fleet.namespaces={dns-system,team-dns}")))
+	if len(want) != 4 || !reflect.DeepEqual(got, want) {
+		t.Errorf("by kustomize %v\nby helm %v", got, want)
 	}
 }
 
