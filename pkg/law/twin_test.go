@@ -463,6 +463,9 @@ func (w *world) checkHolds(report func(string, ...any)) {
 				continue // it went, or was renamed and this one follows: its cascade decides
 			}
 			p := of.zone
+			if c := h.Held.Cut; c != nil && slices.ContainsFunc(c.Sets, func(s content.RRset) bool { return s.Type == rdata.DS }) {
+				report("S6.10: the held zone %s keeps DS for its next parent", hold.at)
+			}
 			counted := map[content.Row]bool{}
 			if c := w.counted(p.UID, uid); c != nil {
 				for _, s := range c.Sets {
