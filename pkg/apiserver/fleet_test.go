@@ -21,6 +21,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 )
@@ -44,6 +45,7 @@ func TestFleet(t *testing.T) {
 	t.Run("stored", func(t *testing.T) { testFleetStored(t, api, etcd) })
 	t.Run("discovery", func(t *testing.T) { testFleetDiscovery(t, api) })
 	t.Run("scale", func(t *testing.T) { testFleetScale(t, api) })
+	t.Run("finalizers", func(t *testing.T) { testFleetFinalizers(t, api) })
 	t.Run("status", func(t *testing.T) { testFleetStatus(t, api) })
 	t.Run("selectors", func(t *testing.T) { testFleetSelectors(t, api) })
 	t.Run("refused", func(t *testing.T) { testFleetRefused(t, client) })
@@ -100,13 +102,44 @@ func testFleetDiscovery(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 	slices.Sort(have)
 	want := []string{
-		"bind9clusters b9c bind9 Bind9Cluster", "bind9clusters/scale  Scale", "bind9clusters/status  Bind9Cluster",
+		"bind9clusters b9c bind9 Bind9Cluster", "bind9clusters/finalizers  Bind9Cluster", "bind9clusters/scale  Scale", "bind9clusters/status  Bind9Cluster",
 		"bind9instances b9i,b9 bind9 Bind9Instance", "bind9instances/external  Bind9Instance", "bind9instances/status  Bind9Instance",
 		"clusterbind9providers cb9p ClusterBind9Provider", "clusterbind9providers/status  ClusterBind9Provider",
 	}
 	if !slices.Equal(have, want) {
 		t.Errorf("served %q, want %q", have, want)
 	}
+}
+
+// S11.30: the finalizer of delivery comes and goes by the subresource alone, which changes nothing else; those of
+// others are the object's.
+func testFleetFinalizers(t *testing.T, api typed.Bind9V1alpha1Interface) {
+	ctx := t.Context()
+	clusters := api.Bind9Clusters("finalizers")
+	cluster := fleetCluster("edge")
+	cluster.Finalizers = []string{v1alpha1.FinalizerDelivery, "example.com/other"}
+	is := func(when string, of *bind9.Bind9Cluster, err error, want ...string) {
+		t.Helper()
+		if err != nil || !slices.Equal(of.Finalizers, want) || of.Spec.Secondary.Replicas != 3 || len(of.Labels) != 0 || of.Generation != 1 {
+			t.Fatalf("%s: %v, %+v, want the finalizers %q", when, err, of, want)
+		}
+	}
+	made, err := clusters.Create(ctx, cluster, metav1.CreateOptions{})
+	is("made", made, err, "example.com/other")
+	patch := func(body, subresource string) (*bind9.Bind9Cluster, error) {
+		var at []string
+		if subresource != "" {
+			at = []string{subresource}
+		}
+		return clusters.Patch(ctx, "edge", types.MergePatchType, []byte(body), metav1.PatchOptions{}, at...)
+	}
+	all := `{"metadata":{"labels":{"a":"b"},"finalizers":["` + v1alpha1.FinalizerDelivery + `"]},"spec":{"secondary":{"replicas":9}}}`
+	held, err := patch(all, "finalizers")
+	is("held", held, err, "example.com/other", v1alpha1.FinalizerDelivery)
+	held, err = patch(`{"metadata":{"finalizers":null}}`, "")
+	is("taken away by a write of the object", held, err, v1alpha1.FinalizerDelivery)
+	held, err = patch(`{"metadata":{"finalizers":null}}`, "finalizers")
+	is("released", held, err)
 }
 
 // S11.7: the scale is the number of secondaries, and its field managers are those of the field.

@@ -176,6 +176,32 @@ func (l *Loop) SetClass(spec Class) {
 	l.enqueueClass(c)
 }
 
+// RemoveClass forgets a class that no zone has, or has had and is not withdrawn from; it is false where one has.
+func (l *Loop) RemoveClass(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, z := range l.zones {
+		if i := z.items[name]; i != nil && (i.running || !i.withdrawn) {
+			return false
+		}
+	}
+	c := l.classes[name]
+	if c == nil {
+		return true
+	}
+	for _, z := range l.zones {
+		if i := z.items[name]; i != nil {
+			i.queue.dropJob(&i.job)
+			delete(z.items, name)
+		}
+	}
+	c.queue.stop()
+	l.releaseProvider(c.provider, true)
+	c.provider, c.known = nil, false
+	delete(l.classes, name)
+	return true
+}
+
 // SetZone says what shall be done with a zone, in place of what was said before.
 func (l *Loop) SetZone(desired Zone) {
 	l.mu.Lock()

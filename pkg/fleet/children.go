@@ -33,7 +33,8 @@ import (
 
 // made are the resources of which objects are made, those with pods first: they are removed in this order.
 var made = []schema.GroupVersionResource{
-	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.Secrets, render.ServiceAccounts,
+	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles,
+	render.Secrets, render.ServiceAccounts,
 }
 
 var pods = corev1.SchemeGroupVersion.WithResource("pods")
@@ -196,7 +197,7 @@ func (c *children) isOurs(o metav1.Object) bool {
 	return o.GetLabels()[render.LabelManager] == render.Manager && o.GetLabels()[render.LabelInstallation] == c.installation
 }
 
-func (c *children) client(of schema.GroupVersionResource) rest.Interface {
+func (c *children) clientFor(of schema.GroupVersionResource) rest.Interface {
 	switch of.Group {
 	case "apps":
 		return c.cluster.AppsV1().RESTClient()
@@ -204,6 +205,8 @@ func (c *children) client(of schema.GroupVersionResource) rest.Interface {
 		return c.cluster.NetworkingV1().RESTClient()
 	case "policy":
 		return c.cluster.PolicyV1().RESTClient()
+	case "rbac.authorization.k8s.io":
+		return c.cluster.RbacV1().RESTClient()
 	default:
 		return c.cluster.CoreV1().RESTClient()
 	}
@@ -211,7 +214,7 @@ func (c *children) client(of schema.GroupVersionResource) rest.Interface {
 
 // getLive asks the kube-apiserver for an object; nil for none. An answer that says neither is an error.
 func (c *children) getLive(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (runtime.Object, error) {
-	object, err := c.client(resource).Get().Namespace(namespace).Resource(resource.Resource).Name(name).Do(ctx).Get()
+	object, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).Name(name).Do(ctx).Get()
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -254,7 +257,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		}
 	}
 	// Without force another manager's object that has come since the look keeps its fields: that is a conflict.
-	result, err := c.client(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
+	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
 	if err != nil {
 		return fmt.Errorf("applying %s %q: %w", o.Resource.Resource, o.Name, err)
@@ -324,7 +327,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 		return nil
 	}
 	uid, background := o.GetUID(), metav1.DeletePropagationBackground
-	err := c.client(resource).Delete().Namespace(o.GetNamespace()).Resource(resource.Resource).Name(o.GetName()).
+	err := c.clientFor(resource).Delete().Namespace(o.GetNamespace()).Resource(resource.Resource).Name(o.GetName()).
 		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background}).Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
@@ -341,7 +344,7 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()
 	for _, resource := range append(slices.Clone(made), pods) {
-		list, err := c.client(resource).Get().Namespace(namespace).Resource(resource.Resource).
+		list, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).
 			VersionedParams(&metav1.ListOptions{LabelSelector: selector}, scheme.ParameterCodec).Do(ctx).Get()
 		if err != nil {
 			return left, fmt.Errorf("listing %s: %w", resource.Resource, err)

@@ -85,7 +85,7 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ke
 		return keys, 0, err
 	}
 	owner := clusterOwner(cluster)
-	objects := []render.Object{render.TransferSecret(cluster.Namespace, owner, keys, &f.Platform)}
+	objects := render.TransferObjects(cluster.Namespace, owner, keys, &f.Platform)
 	if replicas(cluster.Spec.Primary) > 0 {
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RolePrimary, &f.Platform))
 	}

@@ -157,8 +157,8 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	}
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	if cluster == nil {
-		transfer := render.TransferSecret(server.Namespace, render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}, server.Transfer, &server.Platform)
-		objects = append([]render.Object{transfer}, objects...)
+		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
+		objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), objects...)
 	}
 	var waits *takingOver
 	now := objects
@@ -354,11 +354,14 @@ func serviceAddresses(service *corev1.Service) []string {
 }
 
 // listCatalogs are those that the server follows: of each DNSClass with a catalog that names the TSIG key of the
-// server's group, or that has the server by its block bind9.
+// server's group, or that has the server by its block bind9, and of its cluster, once that is the class of a zone.
 func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]render.Catalog, error) {
 	classes, err := f.classes.List(labels.Everything())
 	if err != nil {
 		return nil, err
+	}
+	if cluster, err := f.clusters.Bind9Clusters(server.Namespace).Get(server.Cluster); err == nil && apiclass.InUse(cluster) {
+		classes = append(classes, apiclass.OfCluster(cluster))
 	}
 	want := v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 	var zones []name.Name

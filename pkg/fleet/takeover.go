@@ -92,7 +92,7 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 	if err != nil {
 		return err
 	}
-	return c.client(key.resource).Patch(types.MergePatchType).Namespace(key.namespace).Resource(key.resource.Resource).Name(key.name).
+	return c.clientFor(key.resource).Patch(types.MergePatchType).Namespace(key.namespace).Resource(key.resource.Resource).Name(key.name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 

@@ -10,12 +10,21 @@ import (
 
 // Rank of a claimant: since when it claims, and an id for claimants of one moment.
 type Rank struct {
+	// Last has the claimant come after all that are not Last, however long it has claimed: what a tenant writes takes
+	// nothing from the platform.
+	Last  bool
 	Since time.Time
 	ID    string
 }
 
 // Compare is negative where r precedes other.
 func (r Rank) Compare(other Rank) int {
+	if r.Last != other.Last {
+		if r.Last {
+			return 1
+		}
+		return -1
+	}
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 

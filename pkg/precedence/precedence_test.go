@@ -14,9 +14,9 @@ import (
 
 func TestRank_earlierPrecedes(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
-	ranks := []Rank{{late, "a"}, {early, "c"}, {early, "b"}}
+	ranks := []Rank{{true, early, "a"}, {false, late, "a"}, {false, early, "c"}, {false, early, "b"}}
 	slices.SortFunc(ranks, Rank.Compare)
-	if want := []Rank{{early, "b"}, {early, "c"}, {late, "a"}}; !slices.Equal(ranks, want) {
+	if want := []Rank{{false, early, "b"}, {false, early, "c"}, {false, late, "a"}, {true, early, "a"}}; !slices.Equal(ranks, want) {
 		t.Errorf("%v, want %v", ranks, want)
 	}
 }

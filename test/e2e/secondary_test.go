@@ -5,9 +5,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -16,28 +18,45 @@ import (
 
 var keyStatement = regexp.MustCompile(`key\s+"([^"]+)"\s*\{\s*algorithm\s+(\S+);\s*secret\s+"([^"]+)";\s*\}`)
 
-// secondary NAME [-key FILE] ZONE... starts BIND as secondary of the story's server, which may be up already
-// or not yet, and puts its port into the variable. With a key file it signs what it asks.
+// secondary NAME [-outside] [-key FILE] [-catalog] ZONE... starts BIND as secondary of the story's server, which may be
+// up already or not yet, and puts its port into the variable. With a key file it signs what it asks. The zones are
+// catalogs with -catalog. With -outside it listens at an address that is not loopback's, in $OUTSIDE.
 func secondary(ts *testscript.TestScript, neg bool, args []string) {
+	const usage = "usage: secondary NAME [-outside] [-key FILE] [-catalog] ZONE..."
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: secondary NAME [-key FILE] ZONE...")
+		ts.Fatalf(usage)
 	}
 	s := storyOf(ts)
 	s.choosePorts(ts)
 	variable, zones := args[0], args[1:]
 	var config rig.BINDConfig
 	var key string
-	if zones[0] == "-key" {
-		found := keyStatement.FindStringSubmatch(ts.ReadFile(zones[1]))
-		if found == nil {
-			ts.Fatalf("%s: no key statement", zones[1])
+	into := &config.Secondaries
+	for strings.HasPrefix(zones[0], "-") {
+		switch zones[0] {
+		case "-outside":
+			var err error
+			config.Addr, err = rig.OutsidePort()
+			ts.Check(err)
+			ts.Setenv("OUTSIDE", config.Addr.Addr().String())
+		case "-catalog":
+			into = &config.Catalogs
+		case "-key":
+			found := keyStatement.FindStringSubmatch(ts.ReadFile(zones[1]))
+			if found == nil {
+				ts.Fatalf("%s: no key statement", zones[1])
+			}
+			key = found[1]
+			config.Keys = []rig.TSIGKey{{Name: key, Algorithm: found[2], Secret: found[3]}}
+			config.Options = fmt.Sprintf("allow-notify { key %q; };\n", key)
+			zones = zones[1:]
 		}
-		key = found[1]
-		config.Keys = []rig.TSIGKey{{Name: key, Algorithm: found[2], Secret: found[3]}}
-		zones = zones[2:]
+		if zones = zones[1:]; len(zones) == 0 {
+			ts.Fatalf(usage)
+		}
 	}
 	for _, zone := range zones {
-		config.Secondaries = append(config.Secondaries, rig.SecondaryZone{Zone: zone, Primary: netip.MustParseAddrPort(s.dns), Key: key})
+		*into = append(*into, rig.SecondaryZone{Zone: zone, Primary: netip.MustParseAddrPort(s.dns), Key: key})
 	}
 	bind, err := rig.StartBIND(context.Background(), config)
 	ts.Check(err)

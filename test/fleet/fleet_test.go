@@ -306,7 +306,7 @@ func (w *world) listMade(namespace string) []string {
 	w.must(err)
 	var out []string
 	for _, resource := range []schema.GroupVersionResource{
-		render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.Secrets, render.ServiceAccounts, corev1.SchemeGroupVersion.WithResource("pods"),
+		render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles, render.Secrets, render.ServiceAccounts, corev1.SchemeGroupVersion.WithResource("pods"),
 	} {
 		list, err := all.Resource(resource).Namespace(namespace).List(w.ctx, metav1.ListOptions{LabelSelector: render.LabelManager + "=" + render.Manager})
 		w.must(err)

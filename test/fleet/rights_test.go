@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/test/rig"
@@ -40,7 +42,8 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-fleet")
 	w.must(err)
 	process, err := rig.StartProcess(nil, t.TempDir(), w.program, "fleet", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
-		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0", "-v=1")
+		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0",
+		"--key-reader", kuberig.InstallNamespace+"/reader", "-v=1")
 	w.must(err)
 	t.Cleanup(func() {
 		process.End()
@@ -60,6 +63,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return is(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
+	w.checkReader(w.namespace, "granted-tsig")
 	w.until("an Event says so", func() error {
 		list, err := w.core.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{})
 		if err != nil {
@@ -95,5 +99,33 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	}
 	if log := process.Log(); strings.Contains(log, "forbidden") {
 		t.Errorf("a right is missing:\n%s", log)
+	}
+}
+
+// checkReader checks that the ServiceAccount of --key-reader reads the TSIG key of a cluster and no other Secret
+// (S11.31).
+func (w *world) checkReader(namespace, secret string) {
+	w.t.Helper()
+	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "reader")
+	w.must(err)
+	config, err := clientcmd.BuildConfigFromFlags("", account)
+	w.must(err)
+	reader, err := kubernetes.NewForConfig(config)
+	w.must(err)
+	secrets := reader.CoreV1().Secrets(namespace)
+	w.until("the reader reads "+secret, func() error {
+		_, err := secrets.Get(w.ctx, secret, metav1.GetOptions{})
+		return err
+	})
+	for _, other := range []string{"granted-primary-0-agent", "granted-primary-0-rndc-key"} {
+		if _, err := w.core.CoreV1().Secrets(namespace).Get(w.ctx, other, metav1.GetOptions{}); err != nil {
+			w.t.Error(err)
+		}
+		if _, err := secrets.Get(w.ctx, other, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+			w.t.Errorf("the reader asks for %s: %v", other, err)
+		}
+	}
+	if _, err := secrets.List(w.ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		w.t.Errorf("the reader lists Secrets: %v", err)
 	}
 }

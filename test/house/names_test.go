@@ -33,10 +33,11 @@ const (
 
 // largePackages are the packages of more than packageLines lines, each with the reason why it is not two.
 var largePackages = map[string]string{
-	"pkg/law":      "decisions about Records, Zones and Delegations read and write the same facts; what needs none stands apart (content, pattern, sethash)",
-	"pkg/primary":  "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
-	"pkg/delivery": "the loop and the decision share the state of a delivery; kinds of providers stand apart",
-	"pkg/load":     "every source makes the same plan, and import, export and pruning compare objects in one way",
+	"pkg/law":              "decisions about Records, Zones and Delegations read and write the same facts; what needs none stands apart (content, pattern, sethash)",
+	"pkg/primary":          "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
+	"pkg/delivery":         "the loop and the decision share the state of a delivery; kinds of providers stand apart",
+	"pkg/controller/class": "Ready of Zones, Records and classes is judged from the same facts, which one index and one queue keep; providers and primaries stand apart",
+	"pkg/load":             "every source makes the same plan, and import, export and pruning compare objects in one way",
 }
 
 // production are the Go files of pkg/ and cmd/ that are written by hand and no tests.

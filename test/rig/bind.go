@@ -145,7 +145,7 @@ func (b *BIND) configure(c BINDConfig) error {
 	listen-on-v6 { none; };
 	recursion no;
 	dnssec-validation no;
-	allow-query { 127.0.0.0/8; };
+	allow-query { 127.0.0.0/8; %[5]s; };
 	allow-transfer { 127.0.0.0/8; };
 	masterfile-format text;
 	%[7]s

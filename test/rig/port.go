@@ -27,6 +27,24 @@ const (
 // machine is given it again.
 func FreePort() (netip.AddrPort, error) { return reservations.reserve() }
 
+// OutsidePort is FreePort at an address of this machine that is not loopback's: one that classes without
+// allowLocalAddresses reach.
+func OutsidePort() (netip.AddrPort, error) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	for _, one := range all {
+		prefix, err := netip.ParsePrefix(one.String())
+		if err != nil || !prefix.Addr().Is4() || !prefix.Addr().IsGlobalUnicast() {
+			continue
+		}
+		port, err := FreePort()
+		return netip.AddrPortFrom(prefix.Addr(), port.Port()), err
+	}
+	return netip.AddrPort{}, errors.New("this machine has no IPv4 address but loopback's")
+}
+
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
 // reserved are the ports of one process. The lock of a port is a lock on one octet of a file that every test process of

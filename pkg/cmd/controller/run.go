@@ -107,7 +107,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
 		Providers: sources.Constructors(), Servers: sources.ListServers,
-		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(),
+		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
 		// than a call takes.

@@ -34,6 +34,7 @@ type Options struct {
 	BINDRepository, AgentImage, BindcarImage string
 	Primaries                                []string
 	PrimaryService                           string
+	KeyReaders                               []string
 }
 
 // NewOptions are the defaults.
@@ -57,6 +58,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.AgentImage, "agent-image", o.AgentImage, "image of kubizone, for kubizone bind-agent, where an object names none")
 	flags.StringVar(&o.BindcarImage, "bindcar-image", o.BindcarImage, "image of bindcar where an object names none")
 	flags.StringSliceVar(&o.Primaries, "primary", nil, "ADDRESS or ADDRESS:PORT of the hidden primary from which servers transfer the zones of catalogs; repeated for more")
+	flags.StringSliceVar(&o.KeyReaders, "key-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller or the hidden primary, that may read the TSIG key of each cluster; repeated for more. A Role for that Secret alone is made with it")
 	flags.StringVar(&o.PrimaryService, "primary-service", o.PrimaryService, "NAMESPACE/NAME of the Service of the hidden primary, instead of --primary")
 }
 
@@ -120,6 +122,13 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		if !slices.Contains(fleet.Controllers, name) {
 			fault("--without", "%q: must be one of %s", name, strings.Join(fleet.Controllers, ", "))
 		}
+	}
+	for _, text := range o.KeyReaders {
+		reader, err := parseNamespaced(text)
+		if err != nil {
+			fault("--key-reader", "%q: %w", text, err)
+		}
+		c.Platform.KeyReaders = append(c.Platform.KeyReaders, reader)
 	}
 	for _, text := range o.Primaries {
 		at, err := netip.ParseAddrPort(text)

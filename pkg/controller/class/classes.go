@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/precedence"
 )
@@ -36,6 +37,7 @@ type classSync struct {
 	listServers func(of *v1alpha1.DNSClass) []string
 	// interval is the time between two health checks of a class.
 	interval time.Duration
+	metrics  *Metrics
 	checks   sync.WaitGroup
 
 	mu    sync.Mutex
@@ -99,8 +101,42 @@ func (c *classSync) tellMissing(name string) {
 	c.known[name] = &knownClass{missing: true}
 	c.decideClaims()
 	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
-		Reason: ReasonDNSClassNotFound, Permanent: true, Message: fmt.Sprintf("there is no %s %s", kindOf(refOf(name)), refOf(name).Name),
+		Reason: ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + describeClass(name),
 	}})
+}
+
+// tellCluster has the Loop told of a Bind9Cluster that a zone names, or was delivered by: of others it is not.
+func (c *classSync) tellCluster(name string) {
+	if c.index.classByName(name) == nil {
+		c.tellMissing(name)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.known[name]; known == nil || known.missing {
+		c.queue.Add(task{kind: classTask, name: name})
+	}
+}
+
+// forgetCluster forgets a Bind9Cluster that no zone names, and that has delivered none: tenants name and make as many
+// as they like. It reports whether it did. A zone that comes to name the cluster is in the index before tellCluster
+// looks at what is known.
+func (c *classSync) forgetCluster(name string) bool {
+	if _, _, ok := class.SplitCluster(name); !ok {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.index.namesCluster(name) || c.known[name] != nil && !c.loop.RemoveClass(name) {
+		return false
+	}
+	if known := c.known[name]; known != nil {
+		c.stalls.forget(known.uid)
+		delete(c.known, name)
+		c.metrics.forgetClass(name)
+		c.decideClaims()
+	}
+	return true
 }
 
 // decideClaims decides which classes have what they claim: the class that was made first, as primaries see it
@@ -108,7 +144,8 @@ func (c *classSync) tellMissing(name string) {
 func (c *classSync) decideClaims() {
 	var order []precedence.Rank // their ids are the names of classes
 	for name, known := range c.known {
-		order = append(order, precedence.Rank{Since: known.created, ID: name})
+		_, _, cluster := class.SplitCluster(name)
+		order = append(order, precedence.Rank{Last: cluster, Since: known.created, ID: name})
 	}
 	slices.SortFunc(order, precedence.Rank.Compare)
 	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claims })
@@ -127,16 +164,22 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	known := c.known[name]
 	stale := known != nil && known.stale
 	c.mu.Unlock()
+	if of != nil && of.UID == "" {
+		return nil // it is not known yet which Bind9Clusters there are
+	}
+	if of != nil && of.DeletionTimestamp != nil && slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) {
+		if err := c.store.releaseClass(ctx, of); err != nil {
+			return err
+		}
+	}
+	if c.forgetCluster(name) {
+		return nil
+	}
 	if of == nil {
 		if known != nil && !known.missing {
 			c.tellMissing(name)
 		}
 		return nil
-	}
-	if of.DeletionTimestamp != nil && slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) {
-		if err := c.store.releaseClass(ctx, of); err != nil {
-			return err
-		}
 	}
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
@@ -207,7 +250,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	if fresh.lost != "" {
 		defer fresh.spec.Provider.Close() // it was never used
 		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf(
-			"DNSClass %s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries", fresh.lost)}
+			"%s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries", describeClass(fresh.lost))}
 	}
 	fresh.spec.Generation = generationOf(fresh)
 }
@@ -279,12 +322,16 @@ func (c *classSync) enqueueClasses() {
 
 // checkDue asks each class whether it works, when that is due. One that does not answer holds up no other.
 func (c *classSync) checkDue(ctx context.Context) {
-	for _, of := range c.index.allClasses() {
-		c.mu.Lock()
-		known := c.known[of.Name]
-		due := known != nil && !known.missing && time.Since(known.checked) >= c.interval
-		c.mu.Unlock()
-		if due {
+	var due []string
+	c.mu.Lock()
+	for name, known := range c.known {
+		if !known.missing && time.Since(known.checked) >= c.interval {
+			due = append(due, name)
+		}
+	}
+	c.mu.Unlock()
+	for _, name := range due {
+		if of := c.index.classByName(name); of != nil {
 			c.checkHealth(ctx, of)
 		}
 	}
@@ -366,6 +413,9 @@ func sameError(one, other error) bool {
 // syncHealth writes what was found last, with Stalled where that waits for a person: by one writer, so that no older
 // finding comes after it.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
+	if _, _, ok := class.SplitCluster(name); ok {
+		return nil // The status of a Bind9Cluster is the fleet's; a check only has what failed tried again.
+	}
 	of := c.index.classByName(name)
 	c.mu.Lock()
 	known := c.known[name]

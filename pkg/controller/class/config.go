@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
+	bind9informers "kubi.zone/kubizone/api/client/informers/externalversions/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -70,6 +71,9 @@ type Config struct {
 	// Namespaces says which labels namespaces have and which are being deleted. Nil is for a server without a cluster,
 	// where each has its name alone.
 	Namespaces coreinformers.NamespaceInformer
+	// Clusters are the classes that Zones of their namespaces name; the caller starts their informer, and nothing waits
+	// for it. Nil: there are none.
+	Clusters bind9informers.Bind9ClusterInformer
 	// Events takes what people should see beside status. Nil: it is logged.
 	Events events.EventRecorder
 	// Registry takes the metrics of this controller; nil: they are not read.

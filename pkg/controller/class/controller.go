@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +21,9 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
 )
@@ -65,11 +68,12 @@ func New(config Config) (*Controller, error) {
 	queue, client := newQueue(), config.Client.KubizoneV1alpha1()
 	with := &shared{
 		index: index, queue: queue, stalls: &stalls{queue: queue, stood: map[types.UID]stood{}}, status: statusWriter{client}, events: announcer{config.Events},
-		store: &store{client: client, zone: index.zoneByUID, class: index.classByName, seen: map[delivery.Key]seen{}},
+		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.zoneByUID, class: index.classByName, seen: map[delivery.Key]seen{}},
 	}
+	counted := NewMetrics(config.Registry)
 	c := &Controller{
-		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen}, metrics: NewMetrics(config.Registry),
-		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, known: map[string]*knownClass{}, questions: map[string]int{}},
+		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen}, metrics: counted,
+		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, metrics: counted, known: map[string]*knownClass{}, questions: map[string]int{}},
 		records: &recordSync{
 			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
 			standings: map[string]*standing{}, untold: map[string]bool{}, written: map[types.UID]written{},
@@ -96,6 +100,11 @@ func New(config Config) (*Controller, error) {
 // watchObjects has the queue follow the informers.
 func (c *Controller) watchObjects() error {
 	err := errors.Join(watchInformer(c, c.index.zones, c.zoneChanged), watchInformer(c, c.index.records, c.recordChanged), watchInformer(c, c.index.deliveries, c.deliveryChanged), watchInformer(c, c.index.classes, c.classChanged))
+	if c.config.Clusters != nil {
+		synced := c.synced
+		err = errors.Join(err, watchInformer(c, c.config.Clusters.Informer(), c.clusterChanged))
+		c.synced = synced // Without their APIService zones of other classes are delivered all the same.
+	}
 	if c.config.Namespaces != nil {
 		err = errors.Join(err, watchInformer(c, c.config.Namespaces.Informer(), c.namespaceChanged))
 	}
@@ -155,6 +164,13 @@ func (c *Controller) Run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { repeat(ctx, secretInterval, c.classes.enqueueClasses) })
+	if c.config.Clusters != nil {
+		running.Go(func() { // of a cluster that is not there no event tells
+			if cache.WaitForCacheSync(ctx.Done(), c.config.Clusters.Informer().HasSynced) {
+				c.enqueueZones(namesAnyCluster)
+			}
+		})
+	}
 	running.Go(func() {
 		repeat(ctx, min(c.config.HealthInterval, time.Second), func() { c.classes.checkDue(ctx) })
 	})
@@ -255,9 +271,7 @@ func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 	c.reports.takeDelivery(keyOf(one), after)
 	if after == nil {
 		c.loop.Hold(keyOf(one), time.Time{}, "", delivery.State{})
-		if one.Spec.ClassRef.Kind == v1alpha1.KindDNSClass {
-			c.queue.Add(task{kind: classTask, name: one.Spec.ClassRef.Name}) // It may be waiting for this one to go.
-		}
+		c.queue.Add(task{kind: classTask, name: keyOf(one).Class}) // It may be waiting for this one to go.
 	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 }
@@ -266,6 +280,24 @@ func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 	c.queue.Add(task{kind: classTask, name: cmp.Or(after, before).Name})
 	if before == nil || after == nil || !sameForZones(before, after) {
 		c.enqueueZones(func(*v1alpha1.Zone) bool { return true })
+	}
+}
+
+func namesAnyCluster(zone *v1alpha1.Zone) bool {
+	return slices.ContainsFunc(zone.Spec.DNSClassRefs, func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })
+}
+
+// clusterChanged is classChanged for a Bind9Cluster: the zones are those that name it.
+func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
+	at := cmp.Or(after, before)
+	name := class.OfCluster(at).Name
+	if class.InUse(at) || c.index.namesCluster(name) {
+		c.queue.Add(task{kind: classTask, name: name})
+	}
+	if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
+		for _, zone := range c.index.zonesNaming(name) {
+			c.enqueueZone(zone)
+		}
 	}
 }
 

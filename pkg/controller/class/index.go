@@ -6,13 +6,14 @@ package class
 import (
 	"errors"
 	"maps"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	bind9informers "kubi.zone/kubizone/api/client/informers/externalversions/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -24,7 +25,8 @@ const (
 	// are not Ready.
 	byUID = "uid"
 	// byZone is of Records by their zone's UID.
-	byZone  = "zone"
+	byZone = "zone"
+	// byClass is of Deliveries by the name of their class, of Zones by those of the Bind9Clusters that they name.
 	byClass = "class"
 	// byFQDN is of Zones that have a serial: a pending one has no name (S3.1).
 	byFQDN = "fqdn"
@@ -98,28 +100,14 @@ func trimRecord(object any) (any, error) {
 
 // keyOf is how the Loop names a delivery.
 func keyOf(one *v1alpha1.Delivery) delivery.Key {
-	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: nameOf(one.Spec.ClassRef)}
-}
-
-// nameOf is how the Loop names a class. A DNSClass has its own name, which has no slash.
-func nameOf(ref v1alpha1.DNSClassReference) string {
-	if ref.Kind == "" || ref.Kind == v1alpha1.KindDNSClass {
-		return ref.Name
-	}
-	return string(ref.Kind) + "/" + ref.Name
-}
-
-// refOf is the reverse of nameOf.
-func refOf(name string) v1alpha1.DNSClassReference {
-	if kind, of, ok := strings.Cut(name, "/"); ok {
-		return v1alpha1.DNSClassReference{Kind: v1alpha1.ClassKind(kind), Name: of}
-	}
-	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
+	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
 
 // index finds objects in the informers.
 type index struct {
 	zones, records, deliveries, classes cache.SharedIndexInformer
+	// clusters is nil where no Zone may name a Bind9Cluster.
+	clusters bind9informers.Bind9ClusterInformer
 	// namespaces is nil without a cluster: a namespace has its name alone.
 	namespaces coreinformers.NamespaceInformer
 }
@@ -129,7 +117,7 @@ func newIndex(config *Config) (*index, error) {
 	api := config.Informers.Kubizone().V1alpha1()
 	x := &index{
 		zones: api.Zones().Informer(), records: api.Records().Informer(), deliveries: api.Deliveries().Informer(), classes: api.DNSClasses().Informer(),
-		namespaces: config.Namespaces,
+		clusters: config.Clusters, namespaces: config.Namespaces,
 	}
 	return x, errors.Join(
 		x.zones.SetTransform(trimZone), x.records.SetTransform(trimRecord), x.deliveries.SetTransform(trimObject), x.classes.SetTransform(trimObject),
@@ -141,6 +129,15 @@ func newIndex(config *Config) (*index, error) {
 				}
 				return zone.Status.FQDN
 			}),
+			byClass: func(object any) (clusters []string, _ error) {
+				zone := object.(*v1alpha1.Zone)
+				for _, ref := range zone.Spec.DNSClassRefs {
+					if ref.Kind == v1alpha1.KindBind9Cluster {
+						clusters = append(clusters, class.NameOf(zone.Namespace, ref))
+					}
+				}
+				return clusters, nil
+			},
 		}),
 		x.records.AddIndexers(cache.Indexers{byZone: indexBy(zoneOf), byUID: indexBy(func(record *v1alpha1.Record) string {
 			if !isPending(record) {
@@ -205,8 +202,35 @@ func (x *index) recordByName(namespace, name string) *v1alpha1.Record {
 
 func (x *index) allClasses() []*v1alpha1.DNSClass { return list[*v1alpha1.DNSClass](x.classes) }
 
+// classByName is a DNSClass, or the class that a Bind9Cluster is. While it is not known which clusters there are each
+// is taken to be there, without a UID: its zones keep what they say of it.
 func (x *index) classByName(name string) *v1alpha1.DNSClass {
-	return get[*v1alpha1.DNSClass](x.classes, name)
+	namespace, cluster, ok := class.SplitCluster(name)
+	if !ok {
+		return get[*v1alpha1.DNSClass](x.classes, name)
+	}
+	if x.clusters == nil {
+		return nil
+	}
+	if !x.clusters.Informer().HasSynced() {
+		return class.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster}})
+	}
+	of := get[*bind9.Bind9Cluster](x.clusters.Informer(), name)
+	if of == nil {
+		return nil
+	}
+	return class.OfCluster(of)
+}
+
+// namesCluster reports whether a zone names the Bind9Cluster that is the class of this name, or has been delivered by
+// it.
+func (x *index) namesCluster(name string) bool {
+	return len(x.zonesNaming(name)) > 0 || len(x.deliveriesBy(name)) > 0
+}
+
+// zonesNaming are those that name the Bind9Cluster that is the class of this name.
+func (x *index) zonesNaming(name string) []*v1alpha1.Zone {
+	return find[*v1alpha1.Zone](x.zones, byClass, name)
 }
 
 // deliveriesOf are those of the zone with the UID.

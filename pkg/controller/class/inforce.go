@@ -50,14 +50,14 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 		}
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
-		name := nameOf(ref)
+		name := class.NameOf(zone.Namespace, ref)
 		one := named(name)
 		switch {
 		case one == nil:
 			force.classes = append(force.classes, name)
-			fault(ReasonDNSClassNotFound, "there is no %s %s; make it, or name another one in spec.dnsClassRefs", kindOf(ref), ref.Name)
+			fault(ReasonDNSClassNotFound, "there is no %s; make it, or name another one in spec.dnsClassRefs", describeClass(name))
 		case one.DeletionTimestamp != nil:
-			fault(ReasonDNSClassNotFound, "DNSClass %s is being deleted; name another one in spec.dnsClassRefs", ref.Name)
+			fault(ReasonDNSClassNotFound, "%s is being deleted; name another one in spec.dnsClassRefs", describeClass(name))
 		case !class.Admits(one, zone.Namespace, of):
 			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s is not for namespace %s; its spec.namespaces says for which it is", ref.Name, zone.Namespace)
 		case !class.Delivers(one, zone.Status.View):
@@ -74,7 +74,7 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 
 // takenByDefault is why a class is not in force for a zone of another view than the default one.
 func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "DNSClass %s delivers the zone %s of the default view, and a class has one zone of a name; name another class in spec.dnsClassRefs", class, zone.Status.FQDN)
+	return delivery.Errorf(delivery.ReasonConflict, "%s delivers the zone %s of the default view, and a class has one zone of a name; name another class in spec.dnsClassRefs", describeClass(class), zone.Status.FQDN)
 }
 
 // findExpelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are
@@ -83,7 +83,7 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 func findExpelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string, taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
-		former = append(former[:len(former):len(former)], nameOf(ref))
+		former = append(former[:len(former):len(former)], class.NameOf(zone.Namespace, ref))
 	}
 	for _, name := range former {
 		one := named(name)
@@ -112,6 +112,8 @@ func saysOfItself(of *v1alpha1.DNSClass) string {
 	return ready.Reason
 }
 
-func kindOf(ref v1alpha1.DNSClassReference) v1alpha1.ClassKind {
-	return cmp.Or(ref.Kind, v1alpha1.KindDNSClass)
+// describeClass is the kind of a class and its name in the API, as people read it.
+func describeClass(name string) string {
+	ref := class.RefOf(name)
+	return string(ref.Kind) + " " + ref.Name
 }

@@ -4,11 +4,13 @@
 package class
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
@@ -20,7 +22,15 @@ type Metrics struct {
 
 	calls, serials, drifted, fenced, takeovers *metrics.CounterVec
 	duration, lag                              *metrics.HistogramVec
+
+	mu sync.Mutex
+	// clusters are what was counted of classes that come and go with Bind9Clusters, by the name of the class.
+	clusters map[string]map[series]bool
 }
+
+// series are the labels of a series beside its class, which a call, a method or a kind of drift has; the others are
+// empty.
+type series struct{ provider, method, reason, code, kind string }
 
 var (
 	_ delivery.Metrics        = (*Metrics)(nil)
@@ -63,6 +73,8 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
 	}
 	m := &Metrics{
+		clusters: map[string]map[series]bool{},
+
 		calls:     counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
 		duration:  histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
 		serials:   counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
@@ -102,8 +114,42 @@ func (m *Metrics) followStatus(status func() []delivery.ClassStatus) (end func()
 	return func() { m.status.Store(nil) }
 }
 
+// remember keeps which series a class has, if it may be forgotten.
+func (m *Metrics) remember(of string, labels series) {
+	if _, _, ok := class.SplitCluster(of); !ok {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.clusters[of] == nil {
+		m.clusters[of] = map[series]bool{}
+	}
+	m.clusters[of][labels] = true
+}
+
+// forgetClass removes every series of a class.
+func (m *Metrics) forgetClass(of string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for labels := range m.clusters[of] {
+		switch {
+		case labels.method != "":
+			m.calls.Delete(map[string]string{"class": of, "provider": labels.provider, "method": labels.method, "reason": labels.reason, "code": labels.code})
+			m.duration.Delete(map[string]string{"class": of, "method": labels.method})
+		case labels.kind != "":
+			m.drifted.Delete(map[string]string{"class": of, "kind": labels.kind})
+		}
+	}
+	for _, counter := range []*metrics.CounterVec{m.serials, m.fenced, m.takeovers} {
+		counter.Delete(map[string]string{"class": of})
+	}
+	m.lag.Delete(map[string]string{"class": of})
+	delete(m.clusters, of)
+}
+
 // Called counts one call.
 func (m *Metrics) Called(call delivery.Call) {
+	m.remember(call.Class, series{provider: call.Provider, method: call.Method, reason: string(call.Reason), code: call.Code})
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 	m.duration.WithLabelValues(call.Class, call.Method).Observe(call.Took.Seconds())
 }
@@ -116,9 +162,10 @@ func (m *Metrics) Delivered(class string, serials uint32, lag time.Duration) {
 
 // Drifted counts what a comparison found.
 func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
-	m.drifted.WithLabelValues(class, "missing").Add(float64(missing))
-	m.drifted.WithLabelValues(class, "differing").Add(float64(differing))
-	m.drifted.WithLabelValues(class, "foreign").Add(float64(foreign))
+	for kind, count := range map[string]int{"missing": missing, "differing": differing, "foreign": foreign} {
+		m.remember(class, series{kind: kind})
+		m.drifted.WithLabelValues(class, kind).Add(float64(count))
+	}
 }
 
 // Fenced counts a delivery that was given up.

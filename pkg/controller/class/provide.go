@@ -47,6 +47,9 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 		}
 		return data, err
 	})
+	if _, _, ok := class.SplitCluster(of.Name); ok && spec.Target != "" {
+		spec.Target += " of " + string(of.UID) // Another cluster of the name has other servers.
+	}
 	spec.Target = fingerprint(spec.Target)
 	return used, err
 }

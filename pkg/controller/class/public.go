@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
@@ -38,6 +39,9 @@ func publicMessage(class string, reason delivery.Reason, message string) string 
 	fault, ofClass := faults[reason]
 	if !ofClass {
 		return message
+	}
+	if _, _, ok := apiclass.SplitCluster(class); ok {
+		return fmt.Sprintf("%s%sthe controller's log; the conditions of %s and of its Bind9Instances say how the servers are", fault, whereCause, describeClass(class))
 	}
 	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, whereCause, class)
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	bind9typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -28,7 +29,8 @@ import (
 
 // store keeps states in Delivery objects. The resourceVersion is the fence (F22).
 type store struct {
-	client typed.KubizoneV1alpha1Interface
+	client   typed.KubizoneV1alpha1Interface
+	clusters bind9typed.Bind9ClustersGetter
 	// zone and class are what the informers have; nil for none.
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
@@ -82,7 +84,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	if zone == nil {
 		return delivery.State{}, errNoZone
 	}
-	name := class.DeliveryName(zone.Name, zone.UID, refOf(key.Class))
+	name := class.DeliveryName(zone.Name, zone.UID, class.RefOf(key.Class))
 	one, err := s.client.Deliveries(zone.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return delivery.State{}, nil
@@ -104,7 +106,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	known := s.seen[key]
 	s.mu.Unlock()
 	s.logFailure(key, zone, &state)
-	ref := refOf(key.Class)
+	ref := class.RefOf(key.Class)
 	one := &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace, ResourceVersion: state.Version},
 		Spec:       v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
@@ -157,7 +159,7 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 		return nil
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
-	name := class.DeliveryName(zone.Name, zone.UID, refOf(key.Class))
+	name := class.DeliveryName(zone.Name, zone.UID, class.RefOf(key.Class))
 	_, err := deliveries.Patch(ctx, name, patchType, finalizerPatch(false, "", ""), metav1.PatchOptions{FieldManager: FieldManager})
 	if err == nil {
 		err = deliveries.Delete(ctx, name, metav1.DeleteOptions{})
@@ -188,10 +190,21 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 	if of == nil || slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) && of.DeletionTimestamp == nil {
 		return nil
 	}
-	if _, err := s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(true, string(of.UID), ""), options, finalizers); err != nil {
-		return fmt.Errorf("finalizer of DNSClass %s: %w", of.Name, err)
+	if err := s.patchClass(ctx, of.Name, finalizerPatch(true, string(of.UID), "")); err != nil {
+		return fmt.Errorf("finalizer of %s: %w", describeClass(of.Name), err)
 	}
 	return nil
+}
+
+// patchClass patches the finalizers of a class.
+func (s *store) patchClass(ctx context.Context, name string, patch []byte) error {
+	options := metav1.PatchOptions{FieldManager: FieldManager}
+	if namespace, cluster, ok := class.SplitCluster(name); ok {
+		_, err := s.clusters.Bind9Clusters(namespace).Patch(ctx, cluster, patchType, patch, options, finalizers)
+		return err
+	}
+	_, err := s.client.DNSClasses().Patch(ctx, name, patchType, patch, options, finalizers)
+	return err
 }
 
 // releaseZone takes the finalizer from a Zone of which nothing is delivered.
@@ -211,12 +224,15 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 
 // releaseClass takes the finalizer from a class that is going and delivers nothing any more.
 func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
-	held, err := s.anyHeld(ctx, metav1.NamespaceAll, v1alpha1.FieldDeliveryClassRefName, of.Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
+	namespace, _, ok := class.SplitCluster(of.Name)
+	if !ok {
+		namespace = metav1.NamespaceAll
+	}
+	held, err := s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
 	if held || err != nil {
 		return err
 	}
-	_, err = s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(false, string(of.UID), ""), metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
-	return ignoreGone(err)
+	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, string(of.UID), "")))
 }
 
 // anyHeld asks the server whether a Delivery that holds something is left.
@@ -230,7 +246,7 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 	}), nil
 }
 
-// finalizers is the subresource by which Zones and DNSClasses are held: the controller has no right on their specs.
+// finalizers is the subresource by which Zones and classes are held: the controller has no right on their specs.
 const finalizers = "finalizers"
 
 // patchType merges conditions by their type and finalizers by their value, so that no two writers undo each other.

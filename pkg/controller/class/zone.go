@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -82,6 +83,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 			z.classes.tellMissing(name)
 		}
 	}
+	z.tellClusters(zone)
 	z.tellLoop(m, zone, force, taken, terminating)
 	var err error
 	if zone.DeletionTimestamp != nil {
@@ -89,6 +91,19 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	}
 	// Many Records take a while: the Zone is judged by what is known then.
 	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))), z.syncStatus(ctx, m, z.readFacts(zone, force)))
+}
+
+// tellClusters has the Loop told of the Bind9Clusters that a zone names, and of those that have a Delivery of it.
+func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
+	refs := zone.Spec.DNSClassRefs
+	for _, one := range z.index.deliveriesOf(string(zone.UID)) {
+		refs = append(refs[:len(refs):len(refs)], one.Spec.ClassRef)
+	}
+	for _, ref := range refs {
+		if ref.Kind == v1alpha1.KindBind9Cluster {
+			z.classes.tellCluster(class.NameOf(zone.Namespace, ref))
+		}
+	}
 }
 
 // takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of

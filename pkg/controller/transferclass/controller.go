@@ -14,10 +14,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -47,7 +49,7 @@ type Config struct {
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
-	// Servers are those of classes with a block bind9.
+	// Servers are those of classes with a block bind9, and the classes that Bind9Clusters are.
 	Servers *Servers
 	// GeneralKeys are keys of the Primary beside those of classes.
 	GeneralKeys []primary.Key
@@ -117,11 +119,65 @@ func New(config Config) (*Controller, error) {
 			}
 		},
 	})
-	if err := errors.Join(errClasses, errZones); err != nil {
+	_, errClusters := c.Servers.clusters.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: c.clusterChanged, UpdateFunc: func(_, after any) { c.clusterChanged(after) }, DeleteFunc: c.clusterChanged,
+	})
+	if err := errors.Join(errClasses, errZones, errClusters); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
-	c.synced = []cache.InformerSynced{classes.HasSynced, zones.HasSynced}
+	c.synced = []cache.InformerSynced{classes.HasSynced, zones.HasSynced} // Servers are waited for by waitForSync
 	return c, nil
+}
+
+// clusterChanged has the class of a Bind9Cluster looked at that is one, or was one.
+func (c *Controller) clusterChanged(object any) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	if cluster, ok := object.(*bind9.Bind9Cluster); ok {
+		c.queue.Add(task{class: apiclass.OfCluster(cluster).Name, peers: true})
+	}
+}
+
+// classByName returns a class as the API has it, nil for none.
+func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
+	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
+		return c.Servers.classOf(namespace, cluster), nil
+	}
+	of, err := c.Classes.Lister().Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return of, err
+}
+
+// listClasses returns all classes.
+func (c *Controller) listClasses() []*v1alpha1.DNSClass {
+	all := c.Servers.listClasses()
+	for _, object := range c.Classes.Informer().GetStore().List() {
+		all = append(all, object.(*v1alpha1.DNSClass))
+	}
+	return all
+}
+
+// askUID asks the API which class of this name there is; "": none.
+func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var live metav1.Object
+	var err error
+	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
+		live, err = c.Client.Bind9V1alpha1().Bind9Clusters(namespace).Get(ctx, cluster, metav1.GetOptions{})
+	} else {
+		live, err = c.Client.KubizoneV1alpha1().DNSClasses().Get(ctx, name, metav1.GetOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return live.GetUID(), nil
 }
 
 func (c *Controller) classChanged(object any) {
@@ -154,10 +210,8 @@ func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
 		return
 	}
-	var all []*v1alpha1.DNSClass
-	for _, object := range c.Classes.Informer().GetStore().List() {
-		all = append(all, object.(*v1alpha1.DNSClass))
-	}
+	c.Servers.waitForSync(ctx)
+	all := c.listClasses()
 	// In the order in which they have a right to the names of their keys.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
@@ -187,8 +241,8 @@ func (c *Controller) addTasks(ctx context.Context) {
 		case <-remind.C:
 			c.queue.Add(task{remind: true})
 		case <-secrets.C:
-			for _, object := range c.Classes.Informer().GetStore().List() {
-				if of := object.(*v1alpha1.DNSClass); isFetched(of) {
+			for _, of := range c.listClasses() {
+				if isFetched(of) {
 					c.queue.Add(task{class: of.Name, peers: true})
 				}
 			}
@@ -228,9 +282,11 @@ func (c *Controller) remindSecondaries() {
 	}
 }
 
-// rankOf is the right of a class to the names of its keys.
+// rankOf is the right of a class to the names of its keys. Those of a Bind9Cluster are written in the namespace of a
+// team.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
-	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
+	_, _, cluster := apiclass.SplitCluster(of.Name)
+	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
 // errUnread says that a Secret is there, or may be, and could not be read.
@@ -238,8 +294,8 @@ var errUnread = errors.New("a Secret cannot be read")
 
 // syncPeers serves a class, with the peers that it has now, or ends it.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
-	of, err := c.Classes.Lister().Get(name)
-	if err != nil && !apierrors.IsNotFound(err) {
+	of, err := c.classByName(name)
+	if err != nil {
 		return err
 	}
 	known := c.serving[name]
@@ -406,15 +462,13 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
 		// A store that was lost has no Deliveries, and no class either: then zones are not gone, but unknown.
-		asking, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
-		live, err := c.Client.KubizoneV1alpha1().DNSClasses().Get(asking, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err), err == nil && live.UID != known.of.UID:
+		live, err := c.askUID(ctx, name)
+		if err != nil {
+			return fmt.Errorf("zones are to go from the class, and whether there still is one cannot be asked: %w", err)
+		}
+		if live != known.of.UID {
 			c.endClass(name)
 			return nil
-		case err != nil:
-			return fmt.Errorf("zones are to go from the class, and whether there still is one cannot be asked: %w", err)
 		}
 	}
 	before := known.members

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -26,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every DNSClass, from the Deliveries in the order of their revisions: at each revision they
+// Members are the zones of every class, from the Deliveries in the order of their revisions: at each revision they
 // are a function of the store. An informer would not do: it tells of a listing object by object, and what stood in
 // between is what the store had at no revision.
 type Members struct {
@@ -218,8 +219,7 @@ func (c ofClass) Holder(zone name.Name) string {
 
 // rowOf is false for a Delivery that nothing was ever begun of.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
-	kind := one.Spec.ClassRef.Kind
-	if one.Status.FQDN == "" || kind != "" && kind != v1alpha1.KindDNSClass {
+	if one.Status.FQDN == "" {
 		return row{}, false
 	}
 	zone, err := name.Parse(one.Status.FQDN)
@@ -228,7 +228,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 		return row{}, false
 	}
 	return row{
-		class: one.Spec.ClassRef.Name, uid: string(one.Spec.Zone.UID), zone: zone, of: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
+		class: apiclass.NameOf(one.Namespace, one.Spec.ClassRef), uid: string(one.Spec.Zone.UID), zone: zone, of: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
 		rank: precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)}, confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady), once: one.Status.Serial != 0,
 	}, true
 }

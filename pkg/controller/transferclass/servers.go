@@ -4,10 +4,13 @@
 package transferclass
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -25,6 +28,9 @@ type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
 }
+
+// serversWait is how long a primary that is started waits for the list of servers.
+const serversWait = 10 * time.Second
 
 // NewServers registers with informers that the caller starts.
 func NewServers(all externalversions.SharedInformerFactory) *Servers {
@@ -82,6 +88,34 @@ type WaitingServer struct {
 
 // RowName is the name of a server in status.servers of a Delivery.
 func RowName(server apiclass.Server) string { return server.Namespace + "/" + server.Name }
+
+// classOf returns the class that the Bind9Cluster is, nil where no zone has named it, or there is none.
+func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
+	cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
+	if err != nil || !apiclass.InUse(cluster) {
+		return nil
+	}
+	return apiclass.OfCluster(cluster)
+}
+
+// listClasses returns the classes that Bind9Clusters are.
+func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
+	clusters, _ := s.clusters.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
+	for _, cluster := range clusters {
+		if apiclass.InUse(cluster) {
+			all = append(all, apiclass.OfCluster(cluster))
+		}
+	}
+	return all
+}
+
+// waitForSync waits until the servers are listed, for serversWait at most: a cluster without their APIService is served
+// all the same.
+func (s *Servers) waitForSync(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, serversWait)
+	defer cancel()
+	cache.WaitForCacheSync(ctx.Done(), s.instances.Informer().HasSynced, s.clusters.Informer().HasSynced)
+}
 
 // ReadServers is ReadPeers for a class with a block bind9: its servers are known and told as secondaries are. The names
 // of the Secondaries are NAMESPACE/NAME. A server that is being made, or has a key of a name that is another's, keeps

@@ -149,6 +149,11 @@ func TransferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 	return Object{Secrets, name, secret}
 }
 
+// TransferObjects are TransferSecret and the right of the platform's readers to read it.
+func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform *Platform) []Object {
+	return append([]Object{TransferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
+}
+
 func (s *Server) dnsService() Object {
 	spec := coreac.ServiceSpec().
 		WithType(corev1.ServiceType(cmp.Or(s.Service.Type, bind9.ServiceClusterIP))).

@@ -22,6 +22,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -115,6 +116,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 		if golden == "all" {
 			former := key("rndc", 9)
 			server.Control.Former, server.Catalogs = &former, catalogs()
+			server.Platform.KeyReaders = []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone-controller"}, {Namespace: "kubizone-system", Name: "kubizone-primary"}} // S11.31
 		}
 		objects, err := server.Objects()
 		if err != nil {
@@ -125,7 +127,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 			owner = render.Owner{Kind: render.KindCluster, Name: server.Cluster, UID: "u"}
 			objects = append(objects, render.Disruption(server.Namespace, owner, server.Role, &server.Platform))
 		}
-		objects = append(objects, render.TransferSecret(server.Namespace, owner, server.Transfer, &server.Platform))
+		objects = append(objects, render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform)...)
 		var text bytes.Buffer
 		for _, o := range objects {
 			one, err := yaml.Marshal(o.Config)
@@ -324,7 +326,7 @@ func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets := map[string]corev1.Secret{}
-	for _, o := range append(objects, render.TransferSecret(server.Namespace, render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, server.Transfer, &server.Platform)) {
+	for _, o := range append(objects, render.TransferObjects(server.Namespace, render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, server.Transfer, &server.Platform)...) {
 		text, err := yaml.Marshal(o.Config)
 		if err != nil {
 			t.Fatal(err)

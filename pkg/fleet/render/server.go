@@ -55,6 +55,8 @@ type Platform struct {
 	BINDRepository, AgentImage, BindcarImage string
 	// Clients are the namespaces from which the agents are reached.
 	Clients []string
+	// KeyReaders are ServiceAccounts that may read the TSIG keys of servers: the controller and the hidden primary.
+	KeyReaders []types.NamespacedName
 }
 
 // Catalog is a catalog zone (RFC 9432) and where it is transferred from.

@@ -61,6 +61,7 @@ func NewStorage(config Config) (map[string]rest.Storage, error) {
 		paths[of.resource+"/status"] = status.NewREST(store, statusStrategy{strategy})
 		if of.resource == "bind9clusters" {
 			paths[of.resource+"/scale"] = &ScaleREST{resource}
+			paths[of.resource+"/finalizers"] = status.NewREST(store, finalizersStrategy{strategy})
 		}
 	}
 	return paths, nil

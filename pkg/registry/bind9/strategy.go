@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -40,6 +41,7 @@ func (s strategy) NamespaceScoped() bool { return s.kind.namespaced }
 func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	reset(s.kind.partsOf(obj).status)
 	obj.(metav1.Object).SetGeneration(1)
+	metaOf(obj).Finalizers = status.KeepHeld(nil, metaOf(obj).Finalizers)
 }
 
 func (s strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
@@ -57,8 +59,9 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate keeps the status and counts changes of spec.
+// PrepareForUpdate keeps the status and counts changes of spec. The finalizer of delivery stays as it is (S11.30).
 func (s strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	metaOf(obj).Finalizers = status.KeepHeld(metaOf(old).Finalizers, metaOf(obj).Finalizers)
 	after, before := s.kind.partsOf(obj), s.kind.partsOf(old)
 	replace(after.status, before.status)
 	generation := old.(metav1.Object).GetGeneration()
@@ -112,6 +115,31 @@ func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 
 func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(bind9.SchemeGroupVersion.String()): status.OutsideOfStatus()}
+}
+
+// finalizersStrategy updates the finalizer of delivery: the controller adds its own without permission for the spec.
+type finalizersStrategy struct{ strategy }
+
+// PrepareForUpdate changes that finalizer alone.
+func (s finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := s.kind.partsOf(obj), s.kind.partsOf(old)
+	replace(after.spec, before.spec)
+	replace(after.status, before.status)
+	held := status.HeldBy(metaOf(old).Finalizers, metaOf(obj).Finalizers)
+	status.KeepMetadata(metaOf(obj), metaOf(old))
+	metaOf(obj).Finalizers = held
+}
+
+func (finalizersStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaUpdate(metaOf(obj), metaOf(old), field.NewPath("metadata"))
+}
+
+func (finalizersStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (finalizersStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(bind9.SchemeGroupVersion.String()): status.OutsideOfFinalizers()}
 }
 
 func metaOf(obj runtime.Object) *metav1.ObjectMeta {

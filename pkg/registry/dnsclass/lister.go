@@ -114,7 +114,7 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 		return nil, nil
 	}
 	if refs[0].Kind == v1alpha1.KindBind9Cluster {
-		return nil, nil
+		return nil, nil // It has no defaults of a Zone (S11.30).
 	}
 	named, err := l.store.Class(ctx, refs[0].Name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // a bad request: no class can have that name, as validation will say
@@ -123,15 +123,17 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing returns the names of the classes that deliver the zone and do not allow deletionPolicy Retain: of the
-// existing classes that it names, or of the default classes for its namespace and view.
-func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string, error) {
+// Withdrawing returns the classes that deliver the zone and do not allow deletionPolicy Retain: of the existing classes
+// that it names, or of the default classes for its namespace and view. A Bind9Cluster never allows it (S11.30).
+func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
 		delivering = nil
 	}
+	var refs []v1alpha1.DNSClassReference
 	for _, ref := range zone.Spec.DNSClassRefs {
 		if ref.Kind == v1alpha1.KindBind9Cluster {
+			refs = append(refs, ref)
 			continue
 		}
 		named, err := l.store.Class(ctx, ref.Name)
@@ -143,13 +145,12 @@ func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string
 		}
 		delivering = append(delivering, named)
 	}
-	var names []string
 	for _, one := range delivering {
 		if !one.Spec.AllowRetain {
-			names = append(names, one.Name)
+			refs = append(refs, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: one.Name})
 		}
 	}
-	return names, nil
+	return refs, nil
 }
 
 // defaultClasses returns the default classes for zones of a namespace and a view, sorted by name.

@@ -79,13 +79,18 @@ func withOurs(finalizers []string, held bool) []string {
 
 // NotOwnedOfFinalizers are the fields that no server-side apply of the subresource finalizers may own: all but those.
 func NotOwnedOfFinalizers() map[fieldpath.APIVersion]*fieldpath.Set {
-	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): fieldpath.NewSet(
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): OutsideOfFinalizers()}
+}
+
+// OutsideOfFinalizers are the fields of an object that a write of its finalizers leaves alone.
+func OutsideOfFinalizers() *fieldpath.Set {
+	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("spec"),
 		fieldpath.MakePathOrDie("status"),
 		fieldpath.MakePathOrDie("metadata", "labels"),
 		fieldpath.MakePathOrDie("metadata", "annotations"),
 		fieldpath.MakePathOrDie("metadata", "ownerReferences"),
-	)}
+	)
 }
 
 // KeepParentLabel keeps the label of the adopting zone, which only the server sets (S3.8).

@@ -63,7 +63,7 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 		return nil
 	}
 	withdrawing, err := r.withdrawing(ctx, zone)
-	var stood []string
+	var stood []v1alpha1.DNSClassReference
 	if err == nil && len(withdrawing) > 0 && before != nil && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
 		stood, err = r.withdrawing(ctx, before)
 	}
@@ -72,14 +72,22 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 	}
 	for _, class := range withdrawing {
 		if slices.Contains(stood, class) {
-			warning.AddWarning(ctx, "", fmt.Sprintf("spec.deletionPolicy: DNSClass %q does not allow Retain (spec.allowRetain), so the zone is withdrawn from it as with Delete", class))
+			warning.AddWarning(ctx, "", fmt.Sprintf("spec.deletionPolicy: %s does not allow Retain, so the zone is withdrawn from it as with Delete", describeClass(class)))
 			continue
+		}
+		next := "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.2)"
+		if class.Kind == v1alpha1.KindBind9Cluster {
+			next = "use Delete (S11.30)"
 		}
 		return apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind("Zone").GroupKind(), zone.Name, field.ErrorList{field.Invalid(
 			field.NewPath("spec", "deletionPolicy"), zone.Spec.DeletionPolicy, fmt.Sprintf(
-				"DNSClass %q does not allow Retain, because what stays at the provider stays under the next zone of the name: use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.2)", class))})
+				"%s does not allow Retain, because what stays at the provider stays under the next zone of the name: %s", describeClass(class), next))})
 	}
 	return nil
+}
+
+func describeClass(ref v1alpha1.DNSClassReference) string {
+	return fmt.Sprintf("%s %q", ref.Kind, ref.Name)
 }
 
 func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha1.DNSClassReference) error {
@@ -87,9 +95,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 		if slices.Contains(named, ref) {
 			continue
 		}
-		if at := field.NewPath("spec", "dnsClassRefs").Index(i).Child("kind"); ref.Kind == v1alpha1.KindBind9Cluster {
-			return apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind("Zone").GroupKind(), zone.Name, field.ErrorList{field.Invalid(
-				at, ref.Kind, "zones are not delivered to a Bind9Cluster that they name: have a cluster admin make a DNSClass with bind9.clusterRef, and name that (S11.13)")})
+		if ref.Kind == v1alpha1.KindBind9Cluster {
+			continue // It is one of the zone's own namespace, and delivers its zones of every view (S11.30).
 		}
 		ofNamespace, ofView, err := r.admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {

@@ -80,13 +80,13 @@ func (d *decision) firstClass(_ context.Context, zone *v1alpha1.Zone) (*v1alpha1
 	return nil, nil
 }
 
-func (d *decision) withdrawing(_ context.Context, zone *v1alpha1.Zone) (names []string, err error) {
+func (d *decision) withdrawing(_ context.Context, zone *v1alpha1.Zone) (refs []v1alpha1.DNSClassReference, err error) {
 	for _, ref := range zone.Spec.DNSClassRefs {
 		if slices.Contains(d.withdraws, ref.Name) {
-			names = append(names, ref.Name)
+			refs = append(refs, ref)
 		}
 	}
-	return names, nil
+	return refs, nil
 }
 
 type establishKey struct{}
@@ -682,11 +682,8 @@ func testClasses(t *testing.T, s *server) {
 	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.8)`) {
 		t.Errorf("%v", err)
 	}
-	// S11.13: a Bind9Cluster delivers no zone that names it.
-	if _, err := zones.Create(ctx, in("c0", ours, servers), metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.dnsClassRefs[1].kind: Invalid") || !strings.Contains(err.Error(), "bind9.clusterRef") {
-		t.Errorf("%v", err)
-	}
-	c1, err := zones.Create(ctx, in("c1", ours, later), metav1.CreateOptions{})
+	// S11.30: a Bind9Cluster is one of the namespace, whether it is there yet or not.
+	c1, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{})
 	if err != nil || *c1.Spec.TTL != 77 {
 		t.Fatalf("%v, ttl %v", err, c1.Spec.TTL)
 	}
@@ -697,7 +694,7 @@ func testClasses(t *testing.T, s *server) {
 	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 5 {
 		t.Errorf("S6.3: an update without a ttl: %v, %v", err, again.Spec.TTL)
 	}
-	put := in("c1", later, ours)
+	put := in("c1", later, ours, servers)
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
 		t.Errorf("S6.3: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
@@ -903,11 +900,11 @@ func testApply(t *testing.T, s *server) {
 	if _, err := apply("one", `{"domainName":"ssa.example.","dnsClassRefs":[{"name":"a"}],"delegations":[{"zones":["x"],"namespaces":["n"]}]}`); err != nil {
 		t.Fatal(err)
 	}
-	zone, err := apply("two", `{"domainName":"ssa.example.","dnsClassRefs":[{"kind":"DNSClass","name":"a"},{"name":"b"}]}`)
+	zone, err := apply("two", `{"domainName":"ssa.example.","dnsClassRefs":[{"kind":"Bind9Cluster","name":"a"},{"name":"b"}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(zone.Spec.DNSClassRefs) != 2 || zone.Status.Serial != 0 {
+	if len(zone.Spec.DNSClassRefs) != 3 || zone.Status.Serial != 0 {
 		t.Errorf("dnsClassRefs are a map by kind and name: %+v", zone.Spec.DNSClassRefs)
 	}
 	if _, err := apply("two", `{"domainName":"ssa.example.","delegations":[{"zones":["y"]}]}`); !apierrors.IsConflict(err) {

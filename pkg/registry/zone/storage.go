@@ -45,8 +45,8 @@ type Config struct {
 	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not
 	// validated yet, and the class is not changed.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
-	// Withdrawing are the classes that deliver a Zone and do not allow it deletionPolicy Retain, by name.
-	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]string, error)
+	// Withdrawing are the classes that deliver a Zone and do not allow it deletionPolicy Retain.
+	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	// Views answers what zones contain.
 	Views Views
 	// Sources answers which Records define entries; nil refuses that question.
@@ -77,7 +77,7 @@ type REST struct {
 	establisher establisher
 	admits      func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	firstClass  func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
-	withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]string, error)
+	withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 }
 
 var (

@@ -1,0 +1,315 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/component-base/metrics"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// teams is a controller with a server of memory for each class, by the class's UID.
+type teams struct {
+	t       *testing.T
+	ctx     context.Context
+	client  *fake.Clientset
+	views   *zoneview.Set
+	metrics metrics.KubeRegistry
+	zones   int
+
+	mu      sync.Mutex
+	servers map[string]*deliverytest.Server
+}
+
+func (w *teams) serverOf(uid types.UID) *deliverytest.Server {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.servers[string(uid)] == nil {
+		w.servers[string(uid)] = deliverytest.NewServer()
+	}
+	return w.servers[string(uid)]
+}
+
+// runTeams runs do beside a controller that begins with the objects. Time passes in do alone.
+func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &teams{t: t, ctx: ctx, client: fake.NewSimpleClientset(objects...), views: zoneview.NewSet(zoneview.Config{}), metrics: metrics.NewKubeRegistry(), servers: map[string]*deliverytest.Server{}} //nolint:staticcheck // as in names_test.go
+		w.client.PrependReactor("create", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if object, err := meta.Accessor(action.(clienttesting.CreateAction).GetObject()); err == nil && object.GetResourceVersion() == "" {
+				object.SetResourceVersion("1")
+			}
+			return false, nil, nil
+		})
+		informers, fleet := externalversions.NewSharedInformerFactory(w.client, 0), externalversions.NewSharedInformerFactory(w.client, 0)
+		controller, err := New(Config{
+			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Alone: true, Registry: w.metrics, Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
+			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
+				return &deliverytest.Memory{Server: w.serverOf(of.UID)}, "bind9 by " + of.Name, nil
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		informers.StartWithContext(ctx)
+		fleet.StartWithContext(ctx)
+		ended := make(chan error)
+		go func() { ended <- controller.Run(ctx) }()
+		do(w)
+		cancel()
+		informers.Shutdown()
+		fleet.Shutdown()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}
+
+func (w *teams) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *teams) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// zone makes the next zone, which names a class.
+func (w *teams) zone(namespace string, ref v1alpha1.DNSClassReference) *v1alpha1.Zone {
+	w.t.Helper()
+	zone := delivered(w.t, w.views, w.zones, "")[0].(*v1alpha1.Zone)
+	w.zones++
+	before, _ := w.views.Settled(string(zone.UID))
+	header, inherit := content.Header{FQDN: before.FQDN(), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}, content.InheritTTL()
+	step := content.Step{
+		N: 2, From: before.Serial(), Serial: before.Serial().Next(), HeaderBefore: &header, HeaderAfter: &header,
+		Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.1"}}, TTLs: []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}},
+	}
+	removed, added := step.Elements()
+	state, err := sethash.State{}.Update(removed, added)
+	w.must(err)
+	step.State = state
+	w.must(w.views.Apply(string(zone.UID), content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()))
+	at, _ := w.views.Settled(string(zone.UID))
+	zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = int64(at.Serial()), int64(at.Serial()), at.Hash()
+	zone.Namespace, zone.Spec.DNSClassRefs, zone.Finalizers = namespace, []v1alpha1.DNSClassReference{ref}, nil
+	w.must(w.client.Tracker().Add(zone))
+	return zone
+}
+
+func (w *teams) cluster(namespace, name string, uid types.UID) {
+	w.t.Helper()
+	w.must(w.client.Tracker().Add(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid, ResourceVersion: "1", Generation: 1}}))
+}
+
+// has compares which zones a class's server has.
+func (w *teams) has(when string, uid types.UID, zones ...*v1alpha1.Zone) {
+	w.t.Helper()
+	var want, got []string
+	for _, zone := range zones {
+		want = append(want, zone.Status.FQDN)
+	}
+	for i := range w.zones {
+		fqdn := fmt.Sprintf("z%d.example.", i)
+		if len(w.serverOf(uid).Inspect(name.MustParse(fqdn))) > 0 {
+			got = append(got, fqdn)
+		}
+	}
+	if !slices.Equal(got, want) {
+		w.t.Errorf("%s: the server of %s has %q, want %q", when, uid, got, want)
+	}
+}
+
+func (w *teams) ready(when string, zone *v1alpha1.Zone, want string) {
+	w.t.Helper()
+	now, err := w.client.KubizoneV1alpha1().Zones(zone.Namespace).Get(w.ctx, zone.Name, metav1.GetOptions{})
+	w.must(err)
+	if ready := readyOf(now.Status.Conditions); ready == nil || !strings.Contains(ready.Reason+": "+ready.Message, want) {
+		w.t.Errorf("%s: %s/%s is %+v, want %q", when, zone.Namespace, zone.Name, ready, want)
+	}
+}
+
+// labels are the values of the label class in what is counted.
+func (w *teams) labels() []string {
+	w.t.Helper()
+	found := map[string]bool{}
+	families, err := w.metrics.Gather()
+	w.must(err)
+	for _, family := range families {
+		for _, one := range family.GetMetric() {
+			for _, label := range one.GetLabel() {
+				if label.GetName() == "class" && label.GetValue() != "" { // closing a provider is of none
+					found[label.GetValue()] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (w *teams) finalizersOf(namespace, cluster string) []string {
+	w.t.Helper()
+	of, err := w.client.Bind9V1alpha1().Bind9Clusters(namespace).Get(w.ctx, cluster, metav1.GetOptions{})
+	w.must(err)
+	return of.Finalizers
+}
+
+var edgeCluster = v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}
+
+// S11.30: clusters of one name in two namespaces, and a DNSClass of the name, have their own zones each; one that goes
+// and comes again with another UID has them anew.
+func TestController_clustersShareNothing_S11_30(t *testing.T) {
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "class", ResourceVersion: "1", Generation: 1}}
+	of.Spec.Bind9, of.Spec.Namespaces = &v1alpha1.Bind9Provider{}, &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+	runTeams(t, func(w *teams) {
+		w.cluster("team-a", "edge", "a")
+		w.cluster("team-b", "edge", "b")
+		w.cluster("team-b", "unused", "u")
+		zoneA, zoneB, zoneC := w.zone("team-a", edgeCluster), w.zone("team-b", edgeCluster), w.zone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
+		absent := w.zone("team-c", edgeCluster) // has no cluster, whatever other teams have
+		w.pass(time.Minute)
+		w.has("at first", "a", zoneA)
+		w.has("at first", "b", zoneB)
+		w.has("at first", "class", zoneC)
+		w.ready("at first", zoneA, "Delivered")
+		w.ready("at first", zoneB, "Delivered")
+		w.ready("at first", absent, "DNSClassNotFound: there is no Bind9Cluster edge; make it")
+		if got := w.finalizersOf("team-a", "edge"); !slices.Equal(got, []string{v1alpha1.FinalizerDelivery}) {
+			t.Errorf("finalizers of a cluster that delivers: %q", got)
+		}
+		if got := w.finalizersOf("team-b", "unused"); len(got) != 0 {
+			t.Errorf("finalizers of a cluster that no zone names: %q", got)
+		}
+		if got := w.labels(); !slices.Equal(got, []string{"edge", "team-a/edge", "team-b/edge", "team-c/edge"}) {
+			t.Errorf("metrics have the classes %q", got)
+		}
+		deliveries, err := w.client.KubizoneV1alpha1().Deliveries("").List(w.ctx, metav1.ListOptions{})
+		w.must(err)
+		for _, one := range deliveries.Items {
+			if want := class.DeliveryName(one.Spec.Zone.Name, one.Spec.Zone.UID, one.Spec.ClassRef); one.Name != want || one.Spec.ClassRef.Name != "edge" {
+				t.Errorf("Delivery %s/%s of %+v, want the name %s", one.Namespace, one.Name, one.Spec.ClassRef, want)
+			}
+		}
+
+		// A deleted cluster has its zones withdrawn, then its finalizer goes.
+		w.deleteCluster("team-a", "edge")
+		w.pass(time.Minute)
+		w.has("deleted", "a")
+		w.has("deleted", "b", zoneB)
+		w.has("deleted", "class", zoneC)
+		w.ready("deleted", zoneA, "DNSClassNotFound")
+		if got := w.finalizersOf("team-a", "edge"); len(got) != 0 {
+			t.Errorf("finalizers of a cluster that has no zone any more: %q", got)
+		}
+		w.must(w.client.Tracker().Delete(bind9.SchemeGroupVersion.WithResource("bind9clusters"), "team-a", "edge"))
+		w.pass(time.Minute)
+		w.cluster("team-a", "edge", "a2")
+		w.pass(time.Minute)
+		w.has("made again", "a")
+		w.has("made again", "a2", zoneA)
+		w.ready("made again", zoneA, "Delivered")
+		w.ready("made again", zoneB, "Delivered")
+
+		// What no zone names any more is forgotten, with its metrics.
+		for _, zone := range []*v1alpha1.Zone{zoneA, absent} {
+			patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}})
+			w.must(err)
+			_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			w.must(err)
+		}
+		w.pass(time.Minute)
+		w.has("named no more", "a2")
+		w.has("named no more", "class", zoneA, zoneC, absent)
+		if got := w.labels(); !slices.Equal(got, []string{"edge", "team-b/edge"}) {
+			t.Errorf("metrics have the classes %q", got)
+		}
+	}, of)
+}
+
+// deleteCluster begins the deletion of a cluster that has a finalizer.
+func (w *teams) deleteCluster(namespace, name string) {
+	w.t.Helper()
+	clusters := w.client.Bind9V1alpha1().Bind9Clusters(namespace)
+	of, err := clusters.Get(w.ctx, name, metav1.GetOptions{})
+	w.must(err)
+	of = of.DeepCopy()
+	now := metav1.Now()
+	of.DeletionTimestamp = &now
+	_, err = clusters.Update(w.ctx, of, metav1.UpdateOptions{})
+	w.must(err)
+}
+
+// S11.30: a cluster that came in the place of another one without having been deleted here has confirmed nothing.
+func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
+	runTeams(t, func(w *teams) {
+		w.cluster("team-a", "edge", "a")
+		zone := w.zone("team-a", edgeCluster)
+		w.pass(time.Minute)
+		w.has("at first", "a", zone)
+		resource := bind9.SchemeGroupVersion.WithResource("bind9clusters")
+		w.must(w.client.Tracker().Delete(resource, "team-a", "edge"))
+		w.pass(time.Second)
+		w.ready("gone", zone, "DNSClassNotFound")
+		w.cluster("team-a", "edge", "a2")
+		w.pass(time.Minute)
+		w.has("made again", "a2", zone)
+		w.ready("made again", zone, "Delivered")
+	})
+}
+
+// S11.30: while it is not known which clusters there are, a zone that one delivered says what it said, and nothing is
+// withdrawn.
+func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
+	client := fake.NewClientset()
+	fleet := externalversions.NewSharedInformerFactory(client, 0)
+	controller, err := New(Config{
+		Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{},
+		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z"}, Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{edgeCluster}}}
+	force := classesOf(zone, nil, controller.index.classByName, nil, nil)
+	if force.wrong != nil || !slices.Equal(force.classes, []string{"team-a/edge"}) {
+		t.Errorf("%+v", force)
+	}
+	if out := findExpelled(zone, force, []string{"team-a/edge"}, controller.index.classByName, nil, nil); len(out) != 0 {
+		t.Errorf("expelled from %q", out)
+	}
+	if err := controller.classes.syncClass(t.Context(), "team-a/edge"); err != nil || controller.classes.known["team-a/edge"] != nil {
+		t.Errorf("%v, known %+v", err, controller.classes.known)
+	}
+}
