@@ -52,6 +52,7 @@ var bindyRecords = map[string]struct {
 		return []string{strings.Join(quoted, " ")}
 	}},
 	"CNAMERecord": {"CNAME", func(s *specReader) []string { return []string{s.requireHost("target")} }},
+	"PTRRecord":   {"PTR", func(s *specReader) []string { return []string{s.requireHost("target")} }},
 	"NSRecord":    {"NS", func(s *specReader) []string { return []string{s.requireHost("nameserver", "nameServer")} }},
 	"MXRecord": {"MX", func(s *specReader) []string {
 		return []string{fmt.Sprintf("%d %s", s.requireNumber("priority"), s.requireHost("mailServer"))}
@@ -105,7 +106,7 @@ type zoneOfBindy struct {
 
 func (z *zoneOfBindy) id() string { return z.was.object.GetNamespace() + "/" + z.was.object.GetName() }
 
-// convertBindy converts DNSZones and the eight kinds of records of bindy.
+// convertBindy converts DNSZones and the kinds of records of bindy.
 func convertBindy(c *conversion, all []*manifest) []*manifest {
 	var zones []*zoneOfBindy
 	serving := make(map[name.Name]*zoneOfBindy)
@@ -133,7 +134,10 @@ func convertBindy(c *conversion, all []*manifest) []*manifest {
 		if kind == bindyZone {
 			continue
 		}
-		if _, known := bindyRecords[kind]; !known {
+		if _, known := bindyRecords[kind]; !known && strings.HasSuffix(kind, "Record") {
+			c.refuse(m, kind+" is a kind of record that this version does not know", "write a Record for it, or import with a later version")
+			continue
+		} else if !known {
 			c.omit(m, fmt.Sprintf("%s has no zone data", kind), "docs/fleet.md has the servers that Kubizone runs")
 			continue
 		}

@@ -5,7 +5,10 @@ package load
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,6 +254,7 @@ func TestConvertCustomResources_reportsWhatIsNotCarriedOver(t *testing.T) {
 		"timers":                                         {strings.Replace(zoneOfTests, "retry: 600", "retry: 7200", 1), 1, "not taken over: f.yaml:1: dnszone dns/example: spec.soaRecord: retry 7200 must be less than refresh 3600; loaded with retry 3599"},
 		"DNSSEC":                                         {strings.Replace(zoneOfTests, "spec: {", "spec: {dnssecPolicy: default, ", 1), 1, "not taken over: f.yaml:1: dnszone dns/example: spec.dnssecPolicy: \"default\" signs"},
 		"servers":                                        {strings.Replace(zoneOfTests, "spec: {", "spec: {clusterRef: c, bind9InstancesFrom: [{selector: {}}], ", 1), 1, "spec.clusterRef, spec.bind9InstancesFrom: name the servers"},
+		"a record of tomorrow":                           {zoneOfTests + "---\n" + bindyAPI + "kind: SVCBRecord\n" + selected + "spec: {name: w}\n", 1, "SVCBRecord is a kind of record that this version does not know"},
 		"a server":                                       {bindyAPI + "kind: Bind9Cluster\nmetadata: {name: c, namespace: dns}\n", 0, "not taken over: f.yaml:1: bind9cluster dns/c: Bind9Cluster has no zone data"},
 		"an object that goes":                            {strings.Replace(zoneOfTests, "namespace: dns", `namespace: dns, deletionTimestamp: "2024-01-01T00:00:00Z"`, 1), 0, "dnszone dns/example: it is being deleted"},
 		"a record in a child":                            {zoneOfTests + "---\n" + strings.NewReplacer("name: example,", "name: sub,", "example.org, ", "sub.example.org, ", "recordsFrom", "ttl: 1, recordsFrom", "{zone: example}", "{zone: sub}").Replace(zoneOfTests) + "---\n" + bindyAPI + "kind: ARecord\n" + selected + "spec: {name: a.sub, ipv4: 192.0.2.1}\n", 2, "spec.name: a.sub.example.org. lies in DNSZone dns/sub"},
@@ -276,6 +280,91 @@ func TestConvertCustomResources_reportsWhatIsNotCarriedOver(t *testing.T) {
 				t.Errorf("counted %+v of %q", result, said)
 			}
 		})
+	}
+}
+
+// bindyFields are the fields that the CRDs of bindy v1beta1 have, each with a value that is not the one of its absence.
+var bindyFields = map[string]string{
+	"DNSZone": `{"zoneName":"example.net","ttl":1800,"clusterRef":"production","clusterProviderRef":"global","dnssecPolicy":"default",
+		"soaRecord":{"primaryNs":"ns1.example.net.","adminEmail":"admin.example.net.","serial":2024010101,"refresh":7200,"retry":900,"expire":1209600,"negativeTtl":300},
+		"nameServers":[{"hostname":"ns2.example.net.","ipv4Address":"192.0.2.2","ipv6Address":"2001:db8::2"}],
+		"recordsFrom":[{"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"c","operator":"In","values":["d"]}]}}],
+		"bind9InstancesFrom":[{"selector":{"matchLabels":{"e":"f"}}}]}`,
+	"ARecord":     `{"name":"a","ttl":60,"ipv4Addresses":["192.0.2.1"]}`,
+	"AAAARecord":  `{"name":"a","ttl":60,"ipv6Addresses":["2001:db8::1"]}`,
+	"CAARecord":   `{"name":"a","ttl":60,"flags":128,"tag":"issue","value":"ca.example.net"}`,
+	"CNAMERecord": `{"name":"a","ttl":60,"target":"b.example.net."}`,
+	"MXRecord":    `{"name":"a","ttl":60,"priority":10,"mailServer":"b.example.net."}`,
+	"NSRecord":    `{"name":"a","ttl":60,"nameserver":"b.example.net."}`,
+	"PTRRecord":   `{"name":"10","ttl":60,"target":"b.example.net."}`,
+	"SRVRecord":   `{"name":"_a._tcp","ttl":60,"priority":1,"weight":2,"port":3,"target":"b.example.net."}`,
+	"TXTRecord":   `{"name":"a","ttl":60,"text":["x"]}`,
+}
+
+// L6: each field of each kind of bindy changes the objects or what is reported. One without a meaning here would be
+// passed over.
+func TestConvertBindy_passesNoFieldOver(t *testing.T) {
+	if kinds := slices.Sorted(maps.Keys(bindyFields)); !slices.Equal(kinds, slices.Sorted(slices.Values(bindyKinds()))) {
+		t.Errorf("fields are known of %v, and kinds are %v", kinds, bindyKinds())
+	}
+	for kind, text := range bindyFields {
+		convert := func(spec map[string]any) string {
+			t.Helper()
+			// Of a zone, its selectors show by the record that they select.
+			labels := map[string]any{"zone": "example"}
+			document := func(kind, name string, labels, spec map[string]any) string {
+				object, err := json.Marshal(map[string]any{"apiVersion": "bindy.firestoned.io/v1beta1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": "dns", "labels": labels}, "spec": spec})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(object) + "\n"
+			}
+			documents := []string{zoneOfTests, document(kind, "x", labels, spec)}
+			for _, labels := range []map[string]any{{"a": "b", "c": "d"}, {"a": "b"}, {"c": "d"}} {
+				documents = append(documents, document("ARecord", fmt.Sprint("selected", len(documents)), labels, map[string]any{"name": fmt.Sprint("s", len(documents)), "ipv4": "192.0.2.9"}))
+			}
+			objects, said, _ := converts(t, documents...)
+			return strings.Join(objects, "\n") + said
+		}
+		read := func() (spec map[string]any) {
+			t.Helper()
+			if err := json.Unmarshal([]byte(text), &spec); err != nil {
+				t.Fatal(err)
+			}
+			return spec
+		}
+		whole := convert(read())
+		if strings.Contains(whole, "is not known") {
+			t.Errorf("%s: %s", kind, whole)
+		}
+		var remove func(at string, enter func(map[string]any) map[string]any)
+		remove = func(at string, enter func(map[string]any) map[string]any) {
+			for field, value := range enter(read()) {
+				spec := read()
+				delete(enter(spec), field)
+				if convert(spec) == whole {
+					t.Errorf("%s: %s%s changes nothing and is not reported", kind, at, field)
+				}
+				inner, isObject := value.(map[string]any)
+				list, isList := value.([]any)
+				if isList && len(list) > 0 {
+					inner, isObject = list[0].(map[string]any)
+				}
+				// The selector of servers is reported as a whole.
+				if isObject && len(inner) > 0 && field != "bind9InstancesFrom" && field != "matchLabels" && field != "matchExpressions" {
+					remove(at+field+".", func(of map[string]any) map[string]any {
+						switch inner := enter(of)[field].(type) {
+						case []any:
+							return inner[0].(map[string]any)
+						case map[string]any:
+							return inner
+						}
+						return nil
+					})
+				}
+			}
+		}
+		remove("", func(spec map[string]any) map[string]any { return spec })
 	}
 }
 
