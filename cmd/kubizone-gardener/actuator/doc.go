@@ -11,8 +11,10 @@
 //     nor removed.
 //  3. A Record that may exist is removed with its DNSRecord, also if its first reconciliation failed: the condition
 //     Created is Unknown from before the first write until the first success.
-//  4. A kubeconfig of a Secret executes no program and reads no file.
+//  4. A kubeconfig of a Secret executes no program and reads no file. Its server holds a worker no longer than
+//     CallTimeout a request, leads to no other server, and fills no memory.
 //  5. Each error has exactly one code of Gardener.
+//  6. The Zone is written into the status once, and binds no Record: spec.zone alone does.
 //
 // The order of operations, the operation annotation and the status are Gardener's library
 // (extensions/pkg/controller/dnsrecord).
