@@ -500,6 +500,41 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	}
 }
 
+// The credentials of two seeds have to name one namespace. Otherwise the name stays where it is, and answers.
+func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
+	from, to := need(t, &first), need(t, &second)
+	from.startController(t)
+	to.startController(t)
+	from.zone(t, "parted.example", landscape, func(zone *v1alpha1.Zone) {
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "elsewhere", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	})
+	source := (&shoot{t: t, seed: from, ns: "shoot--test--parted", domain: "parted.example"}).inSeed(from)
+	values := source.values("api", "A", "192.0.2.1")
+	source.deploy(values)
+	before := source.record(values)
+	c := source.component(values)
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WaitMigrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	source.destroy(values)
+
+	target := source.inSeed(to)
+	target.secret = map[string][]byte{"kubeconfig": []byte(from.account(t, "elsewhere", "gardener", recordRules)), "namespace": []byte("elsewhere")}
+	if err := target.component(values).Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
+		t.Fatal(err)
+	}
+	dns := target.waitFor(values, hasError(gardencorev1beta1.ErrorConfigurationProblem))
+	if !strings.Contains(dns.Status.LastError.Description, "is held by another namespace") {
+		t.Errorf("%s", dns.Status.LastError.Description)
+	}
+	if record := recordOf(t, from, values); record == nil || record.UID != before.UID || record.Status.ZoneRef == nil {
+		t.Errorf("the Record was\n%+v\nand is\n%+v", before, record)
+	}
+}
+
 func TestErrors_haveACodeEach(t *testing.T) {
 	s := need(t, &first)
 	s.startController(t)
