@@ -102,14 +102,14 @@ func (a *asker) count(server netip.AddrPort, name, got, want string) {
 	}
 }
 
-// documentBlocks are the blocks of the document about the way from bindy, in their order.
-func documentBlocks(t *testing.T) (yamls, shells []string) {
+// documentBlocks are the blocks of a document whose second word matches, in their order.
+func documentBlocks(t *testing.T, document, words string) (yamls, shells []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/migration.md")
+	text, err := os.ReadFile("../../docs/" + document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range regexp.MustCompile("(?ms)^```(yaml|sh) (bindy|bindy-fleet)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```(yaml|sh) ("+words+")\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		if block[1] == "yaml" {
 			yamls = append(yamls, block[3])
 		} else {
@@ -117,6 +117,18 @@ func documentBlocks(t *testing.T) (yamls, shells []string) {
 		}
 	}
 	return yamls, shells
+}
+
+// makeShell makes a directory in which scripts run, and their environment: kubectl, as a cluster admin, and kubizone.
+func (w *world) makeShell() (dir string, environment []string) {
+	w.t.Helper()
+	kubectl, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(w.t, err)
+	dir = w.t.TempDir()
+	w.must(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	w.must(os.Symlink(w.program, filepath.Join(dir, "bin", "kubizone")))
+	w.must(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
+	return dir, []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
 }
 
 // runShell runs a script of the document as a cluster admin.
@@ -137,20 +149,14 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
 		rig.SkipMissing(t, err)
 	}
-	kubectl, err := rig.KubeProgram("kubectl")
-	rig.SkipMissing(t, err)
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")
 	}
-	yamls, shells := documentBlocks(t)
+	yamls, shells := documentBlocks(t, "migration.md", "bindy|bindy-fleet")
 	if len(yamls) != 3 || len(shells) != 8 {
 		t.Fatalf("the document has %d blocks of YAML and %d of shell; this test knows 3 and 8", len(yamls), len(shells))
 	}
-	dir := t.TempDir()
-	w.must(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
-	w.must(os.Symlink(w.program, filepath.Join(dir, "bin", "kubizone")))
-	w.must(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
-	environment := []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
+	dir, environment := w.makeShell()
 	shell := func(script string) string {
 		t.Helper()
 		out, err := w.runShell(dir, environment, script)

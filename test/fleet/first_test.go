@@ -1,0 +1,88 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// TestFleet_startsAsItsPageSays: the commands of "The first fleet in ten minutes" in docs/fleet.md. helm's are carried
+// out by a stand-in that applies what the chart says of rights: controller and primary run with these alone.
+func TestFleet_startsAsItsPageSays(t *testing.T) {
+	w := newWorld(t, "first-fleet") // a namespace of the test; that of the page is made by its commands
+	w.namespace = "dns-system"
+	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+		rig.SkipMissing(t, err)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("port 53 at the address of a Service takes root")
+	}
+	helm, err := rig.Tool("helm")
+	rig.SkipMissing(t, err)
+	yamls, shells := documentBlocks(t, "fleet.md", "first")
+	if len(yamls) != 1 || len(shells) != 3 {
+		t.Fatalf("the page has %d blocks of YAML and %d of shell; this test knows 1 and 3", len(yamls), len(shells))
+	}
+	dir, environment := w.makeShell()
+	chart, err := filepath.Abs("../../charts/kubizone")
+	w.must(err)
+	// helm upgrade --install NAME CHART -n NAMESPACE --create-namespace FLAGS
+	install := "#!/bin/bash\nset -euo pipefail\nfiles=()\nfor file in fleet controller primary classes; do files+=(-s templates/$file/rbac.yaml); done\n" +
+		"[[ \"$1 $2 $3 $5 $6 $7\" = 'upgrade --install kubizone -n kubizone-system --create-namespace' ]]\n" +
+		helm + " template kubizone " + chart + " -n kubizone-system --set image.repository=kubizone \"${files[@]}\" \"${@:8}\" | kubectl apply -f -\n"
+	w.must(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
+	// The Services of the test have addresses of this machine.
+	w.must(os.WriteFile(filepath.Join(dir, "first.yaml"), []byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
+	shell := func(script string) string {
+		t.Helper()
+		out, err := w.runShell(dir, environment, script)
+		w.must(err)
+		return out
+	}
+	shell(shells[0])
+	w.makeNode("first")
+	k := newKubelet(w)
+	k.mu.Lock()
+	k.node = "first"
+	k.mu.Unlock()
+	primary, err := rig.FreePort()
+	w.must(err)
+	for _, arguments := range [][]string{
+		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller", "--record-retry-base-delay", "1s"},
+	} {
+		account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0])
+		w.must(err)
+		process, err := rig.StartProcess(nil, t.TempDir(), w.program, append(arguments, "--kubeconfig", account, "--health-listen", "127.0.0.1:0")...)
+		w.must(err)
+		t.Cleanup(func() {
+			process.End()
+			if t.Failed() {
+				t.Logf("%s said:\n%s", arguments[0], process.Log())
+			}
+		})
+	}
+	w.runFleetWith(fleet.Config{
+		Namespaces: []string{"dns-system"}, Ask: k.ask, Members: k.members,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
+	})
+	// Clients reach the pods by the Services once these are there.
+	apply, wait, _ := strings.Cut(shells[1], "\n")
+	shell(apply)
+	for _, server := range []string{"first-secondary-0", "first-secondary-1"} {
+		w.runProxy(k, server)
+	}
+	shell(wait)
+	if out := shell(shells[2]); strings.TrimSpace(out) != "192.0.2.80" {
+		t.Errorf("dig says %q", out)
+	}
+}
