@@ -19,6 +19,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -34,8 +35,29 @@ func schemas() map[string]spec.Schema {
 	return found
 }
 
-// ourSchemas is what the names of the schemas of our kinds begin with.
-var ourSchemas = strings.TrimSuffix(v1alpha1.Record{}.OpenAPIModelName(), "Record")
+// ourSchemas and serverSchemas are what the names of the schemas of both groups begin with.
+var (
+	ourSchemas    = strings.TrimSuffix(v1alpha1.Record{}.OpenAPIModelName(), "Record")
+	serverSchemas = strings.TrimSuffix(bind9.Bind9Cluster{}.OpenAPIModelName(), "Bind9Cluster")
+)
+
+// trimSchema is the name of a schema of either group without what it begins with; false: it is another's.
+func trimSchema(name string) (string, bool) {
+	for _, group := range []string{ourSchemas, serverSchemas} {
+		if kind, ours := strings.CutPrefix(name, group); ours {
+			return kind, true
+		}
+	}
+	return name, false
+}
+
+// schemaOf is the schema of a kind of either group.
+func schemaOf(all map[string]spec.Schema, kind string) spec.Schema {
+	if schema, ok := all[serverSchemas+kind]; ok {
+		return schema
+	}
+	return all[ourSchemas+kind]
+}
 
 // check is what an editor or a pipeline says of a value by the schema alone, as far as ours uses it.
 func check(all map[string]spec.Schema, schema spec.Schema, value any, path string) (wrong []string) {
@@ -90,8 +112,10 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	all := schemas()
 	var walk func(schema spec.Schema, path string)
 	walk = func(schema spec.Schema, path string) {
-		if strings.HasPrefix(schema.Ref.String(), "#"+ourSchemas) {
-			walk(all[strings.TrimPrefix(schema.Ref.String(), "#")], path)
+		if name := strings.TrimPrefix(schema.Ref.String(), "#"); name != "" {
+			if _, ours := trimSchema(name); ours {
+				walk(all[name], path)
+			}
 		}
 		for _, one := range schema.AllOf {
 			walk(one, path)
@@ -104,14 +128,14 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 			if property.Type.Contains("integer") && (property.Minimum == nil || property.Maximum == nil) {
 				t.Errorf("%s has no range", at)
 			}
-			if property.Type.Contains("string") && slices.Contains(schema.Required, name) && property.MinLength == nil && property.Pattern == "" {
+			if property.Type.Contains("string") && slices.Contains(schema.Required, name) && property.MinLength == nil && property.Pattern == "" && len(property.Enum) == 0 {
 				t.Errorf("%s is required and may be empty", at)
 			}
 			walk(property, at)
 		}
 	}
-	for _, kind := range []string{"Record", "Zone", "DNSClass"} {
-		definition, ok := all[ourSchemas+kind+"Spec"]
+	for _, kind := range []string{ourSchemas + "Record", ourSchemas + "Zone", ourSchemas + "Delegation", ourSchemas + "DNSClass", serverSchemas + "ClusterBind9Provider", serverSchemas + "Bind9Cluster", serverSchemas + "Bind9Instance"} {
+		definition, ok := all[kind+"Spec"]
 		if !ok {
 			t.Fatalf("no schema of %sSpec among %d", kind, len(all))
 		}
@@ -126,20 +150,36 @@ func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
 	}
-	for _, file := range files {
+	kinds := map[string]bool{}
+	for _, file := range append(files, "../../docs/fleet.md") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, one := range regexp.MustCompile(`(?m)^---\n`).Split(string(text), -1) {
-			var object map[string]any
-			if err := yaml.Unmarshal([]byte(one), &object); err != nil {
-				t.Fatal(err)
+		examples := []string{string(text)}
+		if filepath.Ext(file) == ".md" {
+			examples = nil
+			for _, block := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+				examples = append(examples, block[1])
 			}
-			kind, _ := object["kind"].(string)
-			if wrong := check(all, all[ourSchemas+kind], object, kind); len(wrong) > 0 {
-				t.Errorf("%s: %q", file, wrong)
+		}
+		for _, example := range examples {
+			for _, one := range regexp.MustCompile(`(?m)^---\n`).Split(example, -1) {
+				var object map[string]any
+				if err := yaml.Unmarshal([]byte(one), &object); err != nil {
+					t.Fatal(err)
+				}
+				kind, _ := object["kind"].(string)
+				kinds[kind] = true
+				if wrong := check(all, schemaOf(all, kind), object, kind); len(wrong) > 0 {
+					t.Errorf("%s: %q", file, wrong)
+				}
 			}
+		}
+	}
+	for _, kind := range []string{"Record", "Zone", "DNSClass", "ClusterBind9Provider", "Bind9Instance"} {
+		if !kinds[kind] {
+			t.Errorf("no example is a %s", kind)
 		}
 	}
 	for n := range 1 << 16 {
@@ -180,12 +220,20 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 		{"Zone", `{"spec": {"domainName": "a.", "dnsClassRefs": [{"kind": "Class", "name": "a"}]}}`, "Zone.spec.dnsClassRefs[0].kind"},
 		{"DNSClass", `{"spec": {"webhook": {"server": "hook.example"}}}`, "DNSClass.spec.webhook.server"},
 		{"DNSClass", `{"spec": {"webhook": {"server": "https://hook.example", "timeoutSeconds": 31}}}`, "DNSClass.spec.webhook.timeoutSeconds"},
+		{"ClusterBind9Provider", `{"spec": {"secondary": {"replicas": 101}}}`, "ClusterBind9Provider.spec.secondary.replicas: 101 is out of range"},
+		{"Bind9Cluster", `{"spec": {"storage": {"type": "Disk"}}}`, "Bind9Cluster.spec.storage.type: Disk is none of"},
+		{"Bind9Cluster", `{"spec": {"storage": {}}}`, "Bind9Cluster.spec.storage: has no type"},
+		{"Bind9Cluster", `{"spec": {"config": {"acls": [{"name": ""}]}}}`, "Bind9Cluster.spec.config.acls[0]"},
+		{"Bind9Instance", `{"spec": {"role": "primary"}}`, "Bind9Instance.spec.role: primary is none of"},
+		{"Bind9Instance", `{"spec": {"role": "Primary", "replicas": 2}}`, "Bind9Instance.spec.replicas: 2 is out of range"},
+		{"Bind9Instance", `{"spec": {"role": "Primary", "clusterRef": {}}}`, "Bind9Instance.spec.clusterRef: has no name"},
+		{"Bind9Instance", `{"spec": {"role": "Secondary", "external": {"address": ""}}}`, "Bind9Instance.spec.external"},
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(test.text), &value); err != nil {
 			t.Fatal(err)
 		}
-		if wrong := check(all, all[ourSchemas+test.kind], value, test.kind); len(wrong) == 0 || !strings.HasPrefix(wrong[0], test.want) {
+		if wrong := check(all, schemaOf(all, test.kind), value, test.kind); len(wrong) == 0 || !strings.HasPrefix(wrong[0], test.want) {
 			t.Errorf("%s %s: %q, want %q", test.kind, test.text, wrong, test.want)
 		}
 	}
@@ -195,12 +243,13 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	all, have := schemas(), map[string]string{}
 	for name, schema := range all {
-		if !strings.HasPrefix(name, ourSchemas) {
+		kind, ours := trimSchema(name)
+		if !ours {
 			continue
 		}
 		for field, property := range schema.Properties {
 			if len(property.Enum) > 0 {
-				have[strings.TrimPrefix(name, ourSchemas)+"."+field] = fmt.Sprint(property.Enum)
+				have[kind+"."+field] = fmt.Sprint(property.Enum)
 			}
 			if strings.Contains(property.Pattern, "|") && !strings.ContainsAny(property.Pattern, "[.") {
 				t.Errorf("%s.%s has a pattern of words: %s", name, field, property.Pattern)
@@ -208,7 +257,10 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"Bind9Provider.mode": "[Catalog Transfer Update]",
+		"Bind9Provider.mode": "[Catalog Transfer Update]", "Agent.kind": "[Bindcar Kubizone]", "Bind9InstanceSpec.role": "[Primary Secondary]", "Config.dnssecValidation": "[Auto Off]",
+		"Image.pullPolicy": "[Always IfNotPresent Never]", "RNDCKey.algorithm": "[hmac-sha256 hmac-sha384 hmac-sha512]", "TSIGKey.algorithm": "[hmac-sha256 hmac-sha384 hmac-sha512]",
+		"Service.externalTrafficPolicy": "[Cluster Local]", "Service.type": "[ClusterIP LoadBalancer NodePort]", "Storage.type": "[EmptyDir PersistentVolumeClaim]",
+		"Toleration.effect": "[NoExecute NoSchedule PreferNoSchedule]", "Toleration.operator": "[Equal Exists]",
 		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",
 		"HMACAuth.algorithm": "[SHA256 SHA512]", "RFC2136Provider.foreignRecords": "[Keep Replace]", "RecordSpec.class": "[IN]", "Secondary.catalog": "[Follow Ignore]",
 		"WebhookProvider.apexNS": "[Deliver Skip]", "ZoneDNSSECStatus.phase": "[Signed Signing Unsigning]", "ZoneSpec.deletionPolicy": "[Delete Retain]",

@@ -45,6 +45,9 @@ const CodeSigned = "TSIG"
 const (
 	// ReasonDelivered means that everything in the class has confirmed the serial.
 	ReasonDelivered Reason = "Delivered"
+	// ReasonAllInstancesConfigured is Delivered of a class whose servers come and go: each that it has now, and that
+	// has a row, has confirmed the serial.
+	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
 	// ReasonPending means that the serial is written and servers are still on their way to it, or that it is not
 	// begun yet.
 	ReasonPending Reason = "Pending"

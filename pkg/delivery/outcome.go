@@ -27,6 +27,15 @@ type outcome struct {
 
 var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
 
+// delivered is the condition of a delivery that everything in its class has confirmed.
+func (c *Class) delivered() Condition {
+	ready := delivered
+	if c.Servers != nil {
+		ready.Reason = ReasonAllInstancesConfigured
+	}
+	return ready
+}
+
 // begun is the state that is recorded before the first call outside.
 func (s State) begun(now time.Time) State {
 	intent := *s.Intent
@@ -194,7 +203,7 @@ func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report
 	}
 	f.settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.now, f.config.Identity
-	next.Ready = delivered
+	next.Ready = f.class.delivered()
 	if report.Remains {
 		next.Ready.Message += remains
 	}
@@ -470,7 +479,7 @@ func (m *memory) leftName(f *facts, next State, own bool) State {
 	case own:
 		next.Ready = Condition{Unknown, ReasonPending, "the zone has left a name that another one waits for, and is not yet delivered under its own"}
 	case next.Serial == f.view.serial && next.Intent == nil:
-		next.Error, next.Ready = nil, delivered
+		next.Error, next.Ready = nil, f.class.delivered()
 	}
 	return next
 }

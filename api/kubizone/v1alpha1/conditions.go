@@ -120,6 +120,8 @@ const (
 	ReasonNoClass = "NoClass"
 	// ReasonDelivered: every class in force has confirmed the serial.
 	ReasonDelivered = "Delivered"
+	// ReasonAllInstancesConfigured: of a Delivery, every Bind9Instance that the class selects has confirmed the serial.
+	ReasonAllInstancesConfigured = "AllInstancesConfigured"
 	// ReasonNotAdopted: the Record is in no zone, so there is nothing to deliver.
 	ReasonNotAdopted = "NotAdopted"
 	// ReasonNotDelegatedOrServable: the zone is held back by another condition, which says more.

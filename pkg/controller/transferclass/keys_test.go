@@ -62,6 +62,7 @@ func withServers(name string, age time.Duration, namespace string) *v1alpha1.DNS
 
 func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}}
+	instance.CreationTimestamp = metav1.NewTime(time.Unix(1e9, 0).Add(time.Duration(len(name)) * time.Hour)) // the shorter name first
 	instance.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
 	instance.Spec.External = &bind9.ExternalServer{Address: address, TSIGSecretName: secret}
 	return instance
@@ -104,14 +105,24 @@ func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
 	shared, younger, older := withServers("shared", time.Hour, "team"), withKey("victim", 0, "victim"), withKey("elder", 2*time.Hour, "elder")
 	secrets := secretsOfMaps{
 		"platform/victim": secretOf("victim.example", "A"), "platform/elder": secretOf("elder.example", "A"),
-		"team/honest": secretOf("honest.example", "A"), "team/mallory": secretOf("victim.example", "B"),
+		"team/honest": secretOf("honest.example", "A"), "team/a-mallory": secretOf("victim.example", "B"),
+	}
+	beside := func(prefix, name string) map[string][]byte {
+		secret := secretOf("mallory.example", "B")
+		for key, value := range secretOf(name, "B") {
+			secret[prefix+key] = value
+		}
+		return secret
 	}
 	for _, order := range [][]string{{"elder", "shared", "victim"}, {"victim", "shared", "elder"}, {"shared", "victim", "elder"}} {
-		for _, name := range []string{"victim.example", "elder.example", "general.example"} {
-			secrets["team/mallory"] = secretOf(name, "B")
+		for at, name := range []string{"victim.example", "elder.example", "general.example", "honest.example", "victim.example", "honest.example"} {
+			secrets["team/a-mallory"] = secretOf(name, "B")
+			if at > 3 {
+				secrets["team/a-mallory"] = beside([]string{"next-", "former-"}[at-4], name)
+			}
 			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, func(string, string) (map[string][]byte, error) { return secretOf("general.example", "A"), nil })
 			do(t, err)
-			c := newController(t, secrets, []primary.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "mallory", "192.0.2.3", "mallory"))
+			c := newController(t, secrets, []primary.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // what is read again comes to the same
 				for _, class := range order {
 					if err := c.syncPeers(t.Context(), class); err != nil {
@@ -130,7 +141,7 @@ func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
 				return secrets.Get(t.Context(), namespace, name)
 			})
 			do(t, err)
-			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "name the key of the server otherwise, in the Secret team/mallory") {
+			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/a-mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "name the key of the server otherwise, in the Secret team/a-mallory") {
 				t.Errorf("%v with the name %s: waiting %+v", order, name, w)
 			}
 		}

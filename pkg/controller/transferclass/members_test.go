@@ -260,7 +260,7 @@ const octets = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
 func TestReadPeers(t *testing.T) {
 	get := secrets(map[string]map[string]string{
 		"common": {"name": "common.example", "secret": octets}, "own": {"name": "own.example.", "secret": octets, "algorithm": "HMAC-SHA512"},
-		"twin": {"name": "COMMON.example", "secret": octets}, "empty": {"name": "e"}, "odd": {"name": "e", "secret": "canary !"},
+		"twin": {"name": "COMMON.example", "secret": "b3RoZXIgc2VjcmV0IG9mIHRoaXJ0eS10d28gb2N0ZXQ="}, "empty": {"name": "e"}, "odd": {"name": "e", "secret": "canary !"},
 	})
 	ref := func(name string) *v1alpha1.SecretReference {
 		return &v1alpha1.SecretReference{Namespace: "dns", Name: name}

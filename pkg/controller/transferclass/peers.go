@@ -59,6 +59,12 @@ func (p Peers) without(names map[string]string) Peers {
 	return p
 }
 
+// namedKey is the key that has a name in a class, and the Secret in which it was first.
+type namedKey struct {
+	primary.Key
+	secret v1alpha1.SecretReference
+}
+
 func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret class.GetSecret) (Peers, error) {
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
 	invalid := func(format string, args ...any) error {
@@ -72,7 +78,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		peers.Class.Catalog = peers.Catalog
 	}
 	read := map[v1alpha1.SecretReference]primary.Key{}
-	named := map[string]v1alpha1.SecretReference{}
+	named := map[string]namedKey{}
 	keyOf := func(field string, ref *v1alpha1.SecretReference) (*primary.Key, error) {
 		if ref == nil {
 			return nil, nil
@@ -84,16 +90,14 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if err != nil {
 			return nil, err
 		}
-		if other, twice := named[key.Name]; twice {
-			return nil, invalid("%s: Secret %s/%s has a key named %s, and so has Secret %s/%s, which the class names too; name one of the keys otherwise, or name one Secret", field, ref.Namespace, ref.Name, key, other.Namespace, other.Name)
+		if other, twice := named[key.Name]; twice && !sameKey(key, other.Key) {
+			return nil, invalid("%s: Secret %s/%s has a key named %s, and Secret %s/%s, which the class names too, has another key of that name; name one of the keys otherwise, or name one Secret", field, ref.Namespace, ref.Name, key, other.secret.Namespace, other.secret.Name)
 		}
-		read[*ref], named[key.Name] = key, *ref
-		peers.Class.Keys = append(peers.Class.Keys, key)
-		peers.Class.Allow = append(peers.Class.Allow, primary.Rule{Key: key.Name})
-		for _, other := range others {
-			if _, taken := named[other.Name]; !taken {
-				named[other.Name] = *ref
-				peers.Class.Keys, peers.Class.Allow = append(peers.Class.Keys, other), append(peers.Class.Allow, primary.Rule{Key: other.Name})
+		read[*ref] = key
+		for _, one := range append([]primary.Key{key}, others...) {
+			if _, taken := named[one.Name]; !taken {
+				named[one.Name] = namedKey{one, *ref}
+				peers.Class.Keys, peers.Class.Allow = append(peers.Class.Keys, one), append(peers.Class.Allow, primary.Rule{Key: one.Name})
 			}
 		}
 		return &key, nil

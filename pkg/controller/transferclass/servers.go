@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -80,7 +81,7 @@ type Selected struct {
 	Waiting []WaitingServer
 }
 
-// WaitingServer is a server without an address or a key of its own, and Err says what it lacks.
+// WaitingServer is a server without an address yet, or without a key of its own, which Err says.
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
@@ -128,43 +129,51 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		key    primary.Key
 	}
 	keys := map[string]named{}
-	for _, server := range servers {
-		wait := func(reason delivery.Reason, format string, arguments ...any) {
-			s.Waiting = append(s.Waiting, WaitingServer{server, &delivery.Error{Reason: reason, Message: RowName(server) + " " + fmt.Sprintf(format, arguments...)}})
-		}
-		if server.Address == "" {
-			wait(delivery.ReasonServerUnreachable, "has no address yet")
+	waiting := map[string]*delivery.Error{} // by the names of rows
+	inOrder := slices.Clone(servers)
+	slices.SortStableFunc(inOrder, func(a, b apiclass.Server) int { return a.Created.Compare(b.Created) })
+	for _, server := range inOrder {
+		if server.Address == "" || server.Key == nil {
 			continue
 		}
-		if server.Key != nil {
-			const rename = "a signature names its key by the name alone; name the key of the server otherwise, in the Secret %s/%s and at the server"
-			var failure *delivery.Error
-			key, err := Key(*server.Key, secret)
-			switch {
-			case errors.Is(err, class.ErrSecretNotFound):
-				wait(delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s", server.Key.Namespace, server.Key.Name)
-				continue
-			case errors.As(err, &failure):
-				wait(failure.Reason, "has no TSIG key: %s", failure.Message)
-				continue
-			case err != nil:
-				return Selected{}, err
+		row := RowName(server)
+		wait := func(reason delivery.Reason, format string, arguments ...any) {
+			waiting[row] = &delivery.Error{Reason: reason, Message: row + " " + fmt.Sprintf(format, arguments...)}
+		}
+		key, others, err := readKeys(*server.Key, secret)
+		var failure *delivery.Error
+		switch {
+		case errors.Is(err, class.ErrSecretNotFound):
+			wait(delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s", server.Key.Namespace, server.Key.Name)
+			continue
+		case errors.As(err, &failure):
+			wait(failure.Reason, "has no TSIG key: %s", failure.Message)
+			continue
+		case err != nil:
+			return Selected{}, err
+		}
+		// A server that has another key of a name than one before it, or than a class, keeps none of the others from
+		// the class. A key that is taken beside the one that signs counts as that does.
+		all := append(others, key)
+		for _, key := range all {
+			why := held.keptFrom(of, key)
+			if first, known := keys[key.Name]; why == "" && known && !sameKey(first.key, key) {
+				why = RowName(first.server) + " has another key of that name"
 			}
-			if why := held.keptFrom(of, key); why != "" {
-				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s; "+rename, key, why, server.Key.Namespace, server.Key.Name)
-				continue
+			if why != "" {
+				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s; a signature names its key by the name alone; name the key of the server otherwise, in the Secret %s/%s and at the server", key, why, server.Key.Namespace, server.Key.Name)
 			}
-			// A server that has another key of a name than one before it keeps none of the others from the class.
-			first, known := keys[key.Name]
-			switch {
-			case !known:
+		}
+		for _, key := range all {
+			if _, known := keys[key.Name]; !known && waiting[row] == nil {
 				keys[key.Name] = named{server, key}
-			case sameKey(first.key, key):
-				server.Key = first.server.Key
-			default:
-				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s has another key of that name; "+rename, key, RowName(first.server), server.Key.Namespace, server.Key.Name)
-				continue
 			}
+		}
+	}
+	for _, server := range servers {
+		if err := waiting[RowName(server)]; err != nil || server.Address == "" {
+			s.Waiting = append(s.Waiting, WaitingServer{server, err})
+			continue
 		}
 		block.Secondaries = append(block.Secondaries, v1alpha1.Secondary{Address: server.Address, TSIGSecretRef: server.Key})
 		s.Known = append(s.Known, server)

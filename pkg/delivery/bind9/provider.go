@@ -51,20 +51,21 @@ type Instance struct {
 	Err *delivery.Error
 }
 
-// waits says why an instance cannot be asked by DNS yet; nil: it can.
-func (i Instance) waits() *delivery.Error {
-	switch {
-	case i.Err != nil:
-		return i.Err
-	case !i.DNS.IsValid():
-		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", i.Name)
+// waits reports whether an instance cannot be asked by DNS yet.
+func (i Instance) waits() bool { return i.Err != nil || !i.DNS.IsValid() }
+
+// waitingRow is the row of an instance that cannot be asked by DNS yet: one that is being made is on its way.
+func (i Instance) waitingRow() delivery.Server {
+	row := delivery.Server{Name: i.Name, Err: i.Err, At: time.Now()}
+	if i.Err == nil {
+		row.Note = "it has no address yet"
 	}
-	return nil
+	return row
 }
 
-// leaves is the row of an instance that the class does not select any more.
-func (i Instance) leaves() delivery.Server {
-	return delivery.Server{Name: i.Name, At: time.Now(), Err: delivery.Errorf(delivery.ReasonPending, "%s is not in the class any more, and the zone is not removed there yet", i.Name)}
+// leavingRow is the row of an instance that the class does not select any more, before its agent was asked.
+func (i Instance) leavingRow() delivery.Server {
+	return delivery.Server{Name: i.Name, Note: "it is not in the class any more, and the zone is not removed there yet", At: time.Now()}
 }
 
 // Config of a Provider.
@@ -138,7 +139,7 @@ func (p *Provider) readFleet(known []string) (*fleet, error) {
 		switch {
 		case instance.Leaving:
 			f.leaving = append(f.leaving, instance)
-		case instance.waits() != nil:
+		case instance.waits():
 			f.waiting = append(f.waiting, instance)
 		default:
 			f.instances = append(f.instances, instance)
@@ -163,21 +164,27 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	if len(f.instances)+len(f.waiting) == 0 {
 		return delivery.Report{}, noInstances()
 	}
-	failed := map[string]*delivery.Error{}
+	var failed map[string]*delivery.Error
+	var made map[string]bool
 	if p.config.Mode == Transfer {
-		if failed, err = p.makeMissing(ctx, f, plan, fence); err != nil {
+		if failed, made, err = p.makeMissing(ctx, f, plan, fence); err != nil {
 			return delivery.Report{}, err
 		}
 	}
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	for i, row := range report.Servers {
-		// The instance does not serve the zone because of this answer of its agent.
-		if said := failed[row.Name]; said != nil && row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound {
+		if row.Err == nil || row.Err.Reason != delivery.ReasonZoneNotFound {
+			continue
+		}
+		// The instance does not serve the zone because of this answer of its agent, or not yet.
+		if said := failed[row.Name]; said != nil {
 			report.Servers[i].Err = said
+		} else if made[row.Name] {
+			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has made the zone, and it has not transferred it yet"
 		}
 	}
 	for _, instance := range f.waiting {
-		report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: instance.waits()})
+		report.Servers = append(report.Servers, instance.waitingRow())
 	}
 	for _, instance := range f.leaving {
 		if said := failed[instance.Name]; said != nil {
@@ -191,28 +198,31 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 }
 
 // makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
-// The map has the failures by instance; the error is that of the fence, or of the context.
-func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (map[string]*delivery.Error, error) {
+// failed has the failures by instance, made the instances whose agent has made the zone; the error is that of the
+// fence, or of the context.
+func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error, made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
-		return nil, err
+		return nil, nil, err
 	}
 	var missing []Instance
+	made = map[string]bool{}
 	for i, row := range drift.Servers {
 		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound || p.mayDiffer(plan, f.instances[i]) {
 			missing = append(missing, f.instances[i])
+			made[row.Name] = true
 		}
 	}
 	if len(missing)+len(f.leaving) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
 		// A primary shows the zone from here on: an instance that fetches it sooner is refused, and comes back late.
 		if err := fence(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	failed, err := p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
+	failed, err = p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
 		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries, instance.Key)}}
 		err := instance.Agent.Ensure(ctx, plan.Zone, asked, fence)
 		if err == nil && !plan.Delivered {
@@ -223,13 +233,16 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	for row := range failed {
+		delete(made, row)
 	}
 	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
-	for instance, said := range left {
-		failed[instance] = said
+	for row, said := range left {
+		failed[row] = said
 	}
-	return failed, err
+	return failed, made, err
 }
 
 // mayDiffer reports whether an instance that has the zone may have it from other primaries: a zone is not delivered
@@ -362,10 +375,10 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	}
 	drift, err := f.Provider.Verify(ctx, plan)
 	for _, instance := range f.waiting {
-		drift.Servers = append(drift.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: instance.waits()})
+		drift.Servers = append(drift.Servers, instance.waitingRow())
 	}
 	for _, instance := range f.leaving {
-		drift.Servers = append(drift.Servers, instance.leaves())
+		drift.Servers = append(drift.Servers, instance.leavingRow())
 	}
 	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
 		err = nil // these are what there is to tell

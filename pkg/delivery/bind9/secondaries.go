@@ -47,13 +47,13 @@ type sources struct {
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
-		if t.Primary || t.Leaving || t.Err != nil {
+		if t.Primary || t.Leaving || t.writer == nil {
 			continue
 		}
 		var most uint64
 		var primary target
 		for _, p := range targets {
-			if !p.Primary || p.Leaving || p.Err != nil {
+			if !p.Primary || p.Leaving || p.writer == nil {
 				continue
 			}
 			sum := fnv.New64a()
@@ -101,7 +101,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	var places []int
 	for i, t := range targets {
 		switch primary, has := from.primaries[t.Name]; {
-		case t.Primary || t.Leaving || t.Err != nil:
+		case t.Primary || t.Leaving || t.writer == nil:
 		case !has:
 			outcomes[i].note = "no primary has an address and a key yet that it could transfer from"
 		case !written[primary.Name]:

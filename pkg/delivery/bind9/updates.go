@@ -79,11 +79,11 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 	kept := map[writerKey]*rfc2136.Provider{}
 	targets := make([]target, len(all))
 	for i, instance := range all {
-		if instance.Err = instance.waits(); instance.Err == nil && instance.Key == nil {
+		if !instance.waits() && instance.Key == nil {
 			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates", instance.Name)
 		}
 		targets[i].Instance = instance
-		if instance.Err != nil {
+		if instance.waits() {
 			continue
 		}
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
@@ -125,8 +125,10 @@ func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delive
 	var all sync.WaitGroup
 	for i, t := range targets {
 		all.Go(func() {
-			if t.Err != nil {
-				outcomes[i].err = t.Err
+			if t.writer == nil {
+				if outcomes[i].err = t.Err; t.Err == nil {
+					outcomes[i].err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", t.Name)
+				}
 				return
 			}
 			outcomes[i] = do(ctx, t, ask)
@@ -192,8 +194,11 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 			continue // it has the zone no more, and no row
 		}
 		row := delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: asError(t.Instance, o.err), At: time.Now()}
+		if t.writer == nil && !t.Leaving {
+			row = t.waitingRow()
+		}
 		report.Servers = append(report.Servers, row)
-		if row.Err != nil || o.report.Confirmed != plan.Serial {
+		if row.Err != nil || row.Serial != plan.Serial {
 			report.Confirmed = 0
 		}
 		report.Proven = report.Proven && (o.report.Proven || !t.Primary)
@@ -357,11 +362,15 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	for i, t := range targets {
 		o := outcomes[i]
 		if t.Leaving {
-			all.Servers = append(all.Servers, t.leaves())
+			all.Servers = append(all.Servers, t.leavingRow())
+			continue
+		}
+		if t.writer == nil {
+			all.Servers = append(all.Servers, t.waitingRow())
 			continue
 		}
 		e := asError(t.Instance, o.err)
-		if e != nil && t.Err == nil && t.Primary {
+		if e != nil && t.Primary {
 			return delivery.Drift{}, e
 		}
 		all.Servers = append(all.Servers, delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: e, At: time.Now()})

@@ -6,6 +6,7 @@ package class
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,7 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 type Server struct {
 	Namespace, Name string
 	UID             types.UID
+	Created         time.Time
 	// Address is where it answers queries, with or without a port; "" where that is not known yet.
 	Address string
 	// Key names the Secret with its TSIG key; nil: it has none, and is known by its address.
@@ -82,7 +84,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 }
 
 func serverOf(instance *bind9.Bind9Instance) Server {
-	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Primary: instance.Spec.Role == bind9.RolePrimary, Agent: agentOf(instance)}
+	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time, Primary: instance.Spec.Role == bind9.RolePrimary, Agent: agentOf(instance)}
 	secret := instance.Name + "-tsig"
 	switch external := instance.Spec.External; {
 	case external != nil:
