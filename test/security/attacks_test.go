@@ -116,6 +116,7 @@ var attacks = []attack{
 	{81, "T", "the operators' network by the status of a zone", "the class and what to do", nil, []string{"pkg/controller/class TestJudge_tellsNoTenantWhatTheProviderSaid"}},
 	{82, "T", "a Delegation of one's own namespace for somebody's zone", "in force nowhere; the zone's records stay 403", nil, []string{"pkg/ledger TestDelegation_ofAnotherNamespaceGivesNothing_S4_8", "test/e2e TestStories//delegations"}},
 	{83, "T", "pods, images, configuration and connections of the platform by Bind9Clusters and Bind9Instances", "403 for the right that is missing, or 422", serversByProxy, nil},
+	{84, "T", "keys of one's own, or for another's zone, in the zone above", "403 in every namespace, ignored in the status; nothing where the rule does not say ds", keysAbove, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
