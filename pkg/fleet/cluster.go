@@ -43,9 +43,8 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --namespace, with the rights there")
 		return 0, f.writeCluster(ctx, cluster, status, s)
 	}
-	if err := f.hold(cluster.ObjectMeta, func(patch []byte) error {
-		_, err := f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
-		return err
+	if cluster, err = hold(cluster, func(patch []byte) (*bind9.Bind9Cluster, error) {
+		return f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	}); err != nil {
 		return 0, err
 	}

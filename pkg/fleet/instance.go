@@ -51,9 +51,8 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --namespace, with the rights there")
 		return 0, f.writeInstance(ctx, instance, status, s)
 	}
-	if err := f.hold(instance.ObjectMeta, func(patch []byte) error {
-		_, err := f.Client.Bind9V1alpha1().Bind9Instances(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
-		return err
+	if instance, err = hold(instance, func(patch []byte) (*bind9.Bind9Instance, error) {
+		return f.Client.Bind9V1alpha1().Bind9Instances(at.Namespace).Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	}); err != nil {
 		return 0, err
 	}
@@ -72,12 +71,13 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 	return again, errors.Join(err, f.writeInstance(ctx, instance, status, s))
 }
 
-// hold puts the finalizer on an object that has none yet.
-func (f *Fleet) hold(object metav1.ObjectMeta, patch func([]byte) error) error {
-	if slices.Contains(object.Finalizers, Finalizer) {
-		return nil
+// hold puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
+// next, and of an object as it was before the API would refuse that.
+func hold[T metav1.Object](object T, patch func([]byte) (T, error)) (T, error) {
+	if slices.Contains(object.GetFinalizers(), Finalizer) {
+		return object, nil
 	}
-	return patch(finalizersPatch(object, append(slices.Clone(object.Finalizers), Finalizer)))
+	return patch(finalizersPatch(metav1.ObjectMeta{ResourceVersion: object.GetResourceVersion(), UID: object.GetUID()}, append(slices.Clone(object.GetFinalizers()), Finalizer)))
 }
 
 // finalizersPatch sets the finalizers of an object as it was read; of one that has changed since it is refused.

@@ -41,9 +41,8 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	if provider.DeletionTimestamp != nil {
 		return f.finishProvider(ctx, provider, owned)
 	}
-	if err := f.hold(provider.ObjectMeta, func(patch []byte) error {
-		_, err := f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
-		return err
+	if provider, err = hold(provider, func(patch []byte) (*bind9.ClusterBind9Provider, error) {
+		return f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch(ctx, at.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	}); err != nil {
 		return 0, err
 	}

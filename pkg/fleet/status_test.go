@@ -47,3 +47,22 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 		t.Errorf("%d octets with %d clusters, not ready: %q", status.Size(), len(status.Clusters), told)
 	}
 }
+
+// TestHold_goesOnWithTheHeldObject: the status of a new object is written in the look that put the finalizer on it.
+func TestHold_goesOnWithTheHeldObject(t *testing.T) {
+	before := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1", Finalizers: []string{"other"}}}
+	now, err := hold(before, func(patch []byte) (*bind9.Bind9Instance, error) {
+		if want := `{"metadata":{"finalizers":["other","bind9.kubi.zone/fleet"],"resourceVersion":"1","uid":"u"}}`; string(patch) != want {
+			t.Errorf("%s, want %s", patch, want)
+		}
+		after := before.DeepCopy()
+		after.ResourceVersion, after.Finalizers = "2", append(after.Finalizers, Finalizer)
+		return after, nil
+	})
+	if err != nil || now.ResourceVersion != "2" {
+		t.Errorf("%v %v", now, err)
+	}
+	if again, err := hold(now, func([]byte) (*bind9.Bind9Instance, error) { panic("it has the finalizer") }); err != nil || again != now {
+		t.Errorf("%v %v", again, err)
+	}
+}
