@@ -35,6 +35,7 @@ import (
 	bind9listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
@@ -237,14 +238,9 @@ func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 		if !ok {
 			continue
 		}
-		if block := of.Spec.Bind9; block != nil {
-			if block.ClusterRef != nil {
-				in[block.ClusterRef.Namespace] = true
-			}
-			for _, from := range block.InstancesFrom {
-				for _, namespace := range from.Namespaces {
-					in[namespace] = true
-				}
+		if of.Spec.Bind9 != nil {
+			for _, namespace := range apiclass.ServerNamespaces(of) {
+				in[namespace] = true
 			}
 		}
 		if block := of.Spec.Transfer; block != nil {

@@ -105,6 +105,17 @@ func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	return 0, refusalOfZone(answer, source.Key, nil)
 }
 
+// leastPacket is room for an answer by UDP that is longer than was asked for, in octets. Each question that waits for
+// its answer holds as many.
+const leastPacket = 4096
+
+func packetSize(question *mdns.Msg) uint16 {
+	if options := question.IsEdns0(); options != nil {
+		return max(leastPacket, options.UDPSize())
+	}
+	return leastPacket
+}
+
 func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	packed, err := question.Pack()
 	var judge *verifier
@@ -114,7 +125,7 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 	if err != nil {
 		return nil, err
 	}
-	wire := mdns.Conn{Conn: conn, UDPSize: mdns.MaxMsgSize}
+	wire := mdns.Conn{Conn: conn, UDPSize: packetSize(question)}
 	if _, err := wire.Write(packed); err != nil {
 		return nil, err
 	}

@@ -89,3 +89,16 @@ func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 		t.Errorf("no answer comes: %v, %v", m, err)
 	}
 }
+
+// A controller has thousands of questions under way: each holds a packet, and not 64 KiB.
+func TestPacketSize_isWhatMayCome(t *testing.T) {
+	for size, want := range map[uint16]uint16{0: leastPacket, 1232: leastPacket, 8192: 8192} {
+		question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)
+		if size > 0 {
+			question.SetEdns0(size, false)
+		}
+		if got := packetSize(question); got != want {
+			t.Errorf("%d octets asked for: room for %d, want %d", size, got, want)
+		}
+	}
+}

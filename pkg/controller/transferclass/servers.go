@@ -49,9 +49,13 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
 	}
-	instances, err := s.instances.Lister().List(labels.Everything())
-	if err != nil {
-		return nil, err
+	var instances []*bind9.Bind9Instance
+	for _, namespace := range apiclass.ServerNamespaces(of) {
+		in, err := s.instances.Lister().Bind9Instances(namespace).List(labels.Everything())
+		if err != nil {
+			return nil, err
+		}
+		instances = append(instances, in...)
 	}
 	return apiclass.ServersOf(of, instances, func(namespace, name string) *bind9.Bind9Cluster {
 		cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)

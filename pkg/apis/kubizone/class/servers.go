@@ -64,7 +64,10 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterO
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
-		if server, runs := ServerOf(instance); selected && runs && takesZones(of, instance, clusterOf) {
+		if !selected {
+			continue // most are: each class of a fleet is asked for its servers every few seconds
+		}
+		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
 		}
 	}
@@ -72,6 +75,19 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance, clusterO
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
+}
+
+// ServerNamespaces are those in which a class with a block bind9 may have servers.
+func ServerNamespaces(of *v1alpha1.DNSClass) []string {
+	var all []string
+	if ref := of.Spec.Bind9.ClusterRef; ref != nil {
+		all = append(all, ref.Namespace)
+	}
+	for _, from := range of.Spec.Bind9.InstancesFrom {
+		all = append(all, from.Namespaces...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // ServerOf is a Bind9Instance as a server. Of one that is deleted or stopped nothing is left that could be asked.

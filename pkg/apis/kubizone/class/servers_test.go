@@ -114,3 +114,21 @@ func TestServersOf_needsConsent_S11_13(t *testing.T) {
 		t.Errorf("with that of its cluster: %+v", got)
 	}
 }
+
+// Each class of a fleet is asked for its servers every few seconds: the servers of other classes cost it nothing.
+func TestServersOf_costsNothingForOthers(t *testing.T) {
+	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{
+		ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: "dns", Name: "prod"}, InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{"edge", "dns"}}},
+	}}}
+	if got := ServerNamespaces(of); !slices.Equal(got, []string{"dns", "edge"}) {
+		t.Errorf("namespaces %q", got)
+	}
+	of.Spec.Bind9.InstancesFrom = nil
+	var others []*bind9.Bind9Instance
+	for range 100 {
+		others = append(others, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "other-0"}, Spec: bind9.Bind9InstanceSpec{ClusterRef: &bind9.ClusterReference{Name: "other"}}})
+	}
+	if n := testing.AllocsPerRun(10, func() { ServersOf(of, others, nil) }); n > 5 {
+		t.Errorf("%v allocations for a hundred servers of another class", n)
+	}
+}
