@@ -196,8 +196,8 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 	}
 }
 
-// M6: the kustomization that the component fleet shows runs servers in a further namespace, with an image of the user's,
-// as the values of the chart do.
+// M6: the kustomization that the component fleet shows runs servers in a further namespace, with an image of the
+// user's, as the values of the chart do.
 func TestChart_isEqualToTheShownFleet(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(manifests, "fleet", "kustomization.yaml"))
 	if err != nil {
