@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"kubi.zone/kubizone/pkg/fleet"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -37,7 +39,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	chart, err := filepath.Abs("../../charts/kubizone")
 	w.must(err)
 	// helm upgrade --install NAME CHART -n NAMESPACE --create-namespace FLAGS
-	install := "#!/bin/bash\nset -euo pipefail\nfiles=()\nfor file in fleet controller primary classes; do files+=(-s templates/$file/rbac.yaml); done\n" +
+	install := "#!/bin/bash\nset -euo pipefail\nfiles=()\nfor file in fleet controller primary; do files+=(-s templates/$file/rbac.yaml); done\n" +
 		"[[ \"$1 $2 $3 $5 $6 $7\" = 'upgrade --install kubizone -n kubizone-system --create-namespace' ]]\n" +
 		helm + " template kubizone " + chart + " -n kubizone-system --set image.repository=kubizone \"${files[@]}\" \"${@:8}\" | kubectl apply -f -\n"
 	w.must(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
@@ -71,8 +73,12 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 			}
 		})
 	}
+	readers := platform()
+	for _, account := range []string{"kubizone-controller", "kubizone-primary"} {
+		readers.KeyReaders = append(readers.KeyReaders, types.NamespacedName{Namespace: kuberig.InstallNamespace, Name: account})
+	}
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{"dns-system"}, Ask: k.ask, Members: k.members,
+		Platform: readers, Namespaces: []string{"dns-system"}, Ask: k.ask, Members: k.members,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
 	})
 	// Clients reach the pods by the Services once these are there.

@@ -209,7 +209,10 @@ func (w *world) runFleetWith(config fleet.Config) {
 	counted.Wrap(w.countWrites)
 	core, err := kubernetes.NewForConfig(counted)
 	w.must(err)
-	config.Client, config.Informers, config.Cluster, config.Platform, config.Events = w.ours, informers, core, platform(), w.told
+	if config.Platform.Installation == "" {
+		config.Platform = platform()
+	}
+	config.Client, config.Informers, config.Cluster, config.Events = w.ours, informers, core, w.told
 	f, err := fleet.New(config)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
