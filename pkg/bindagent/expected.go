@@ -34,6 +34,8 @@ const (
 	answerTime = time.Second
 	// maxCatalogs bounds the file that names catalogs, maxCatalog the transfer of one from named, in octets.
 	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
+	// refreshes is for how many missing zones named is told to ask at each look.
+	refreshes = 16
 	// namedInLog is how many of the zones that are missing the log names.
 	namedInLog = 5
 )
@@ -73,7 +75,28 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		}
 		return nil
 	}
+	a.refreshZones(ctx, missing, lacking != nil)
 	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones), formatZones(missing)))
+}
+
+// refreshZones has named ask its primary for zones that it lacks, and for its catalogs. A server that is not ready gets
+// no NOTIFY, since its Service has no pod for it, and named asks by itself after a minute at first and after hours at
+// last.
+func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
+	var zones []name.Name
+	if catalogs {
+		zones, _ = a.readCatalogs()
+	}
+	for _, zone := range missing[:min(len(missing), refreshes)] {
+		if zone.listed {
+			zones = append(zones, zone.name)
+		}
+	}
+	for _, zone := range zones {
+		if _, err := a.call(ctx, "refresh "+quoteZone(zone)); err != nil {
+			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
+		}
+	}
 }
 
 // readBoot returns what named says of its start: another text after each start, RFC 9110's form of a time.
