@@ -19,8 +19,8 @@ import (
 // cluster would take all of them at once: here one server of a cluster has its turn at a time, and it ends when its pod
 // is ready.
 
-// replacements say which server of each cluster is being replaced. A process that is started anew has none: it goes by which
-// servers are ready.
+// replacements say which server of each cluster is being replaced. A process that is started anew has none: it goes
+// by which servers are ready.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
