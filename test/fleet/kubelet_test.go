@@ -5,11 +5,13 @@ package fleet
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -57,6 +59,8 @@ type localPod struct {
 	named, program      *rig.Process
 	// env is the environment of named, beside that of the test.
 	env []string
+	// stopped is when the pod was first seen to be deleted.
+	stopped time.Time
 	// written and shown are the files of the volume as they are here, and as they are in the cluster.
 	written, shown map[string]string
 }
@@ -94,6 +98,20 @@ func (p *localPod) end() {
 	}
 }
 
+// stops reports whether a pod that is deleted is still in its preStop.
+func (p *localPod) stops(now time.Time) bool {
+	if p.stopped.IsZero() {
+		p.stopped = now
+	}
+	var most time.Duration
+	for _, container := range p.pod.Spec.Containers {
+		if hooks := container.Lifecycle; hooks != nil && hooks.PreStop != nil && hooks.PreStop.Sleep != nil {
+			most = max(most, time.Duration(hooks.PreStop.Sleep.Seconds)*time.Second)
+		}
+	}
+	return now.Sub(p.stopped) < most
+}
+
 // sync has one process pair for each pod, with the files that its volumes have now.
 func (k *kubelet) sync() {
 	list, err := k.w.core.CoreV1().Pods(k.w.namespace).List(k.w.ctx, metav1.ListOptions{})
@@ -102,12 +120,18 @@ func (k *kubelet) sync() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// A pod that no scheduler has placed is gone as soon as it is deleted.
+	// A pod that no scheduler has placed is gone as soon as it is deleted. One of a node answers on until its preStop
+	// is over.
 	for name, local := range k.pods {
-		if !slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return pod.Name == name && pod.DeletionTimestamp == nil }) {
-			local.end()
-			delete(k.pods, name)
+		at := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool { return pod.Name == name && pod.UID == local.pod.UID })
+		if at >= 0 && list.Items[at].DeletionTimestamp == nil {
+			continue
 		}
+		if at >= 0 && k.node != "" && local.stops(time.Now()) {
+			continue
+		}
+		local.end()
+		delete(k.pods, name)
 	}
 	if k.newest {
 		k.keepNewest(list)
@@ -116,6 +140,9 @@ func (k *kubelet) sync() {
 		pod := &list.Items[i]
 		local := k.pods[pod.Name]
 		if pod.DeletionTimestamp != nil {
+			if local != nil {
+				continue // in its preStop
+			}
 			none := int64(0)
 			_ = k.w.core.CoreV1().Pods(pod.Namespace).Delete(k.w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &none})
 			continue
@@ -358,11 +385,25 @@ func (k *kubelet) refresh(p *localPod) error {
 	return err
 }
 
+// probes verifies no certificate, as a kubelet does not.
+var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
 // probe is the readiness probe of a pod: the agent's of one of the fleet, a connection by TCP of one of bindy.
 func (k *kubelet) probe(p *localPod) error {
 	if isFleets(p.pod) {
-		_, err := k.askAgent(k.w.ctx, p, nil)
-		return err
+		request, err := http.NewRequestWithContext(k.w.ctx, http.MethodGet, "https://"+p.agent.String()+"/api/v1/ready", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := probes.Do(request)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
+		}
+		return nil
 	}
 	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(k.w.ctx, "tcp", p.dns.String())
 	if err != nil {

@@ -1,0 +1,279 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var restartRate = flag.Int("restart-rate", 0, "questions a second that TestCluster_restartsUnderQueries asks; 0: 300, and 5,000 in its long form")
+
+const (
+	restartServers, restartZones = 3, 20
+	resolvers                    = 32
+	// tryTimeout is how long a resolver waits for one server before it asks the next one; a question has one try for
+	// each server.
+	tryTimeout = 800 * time.Millisecond
+)
+
+// load asks the servers of an NS set as resolvers do: a question that a server does not answer, or answers with a
+// failure, goes to the next one. What comes to a Service goes to one of its ready pods.
+type load struct {
+	services []*proxy
+	names    []string
+	want     string
+	// asked counts questions, again tries beyond the first one, wrong answers with other data, missing questions that
+	// no server answered.
+	asked, again, wrong, missing atomic.Int64
+	pods                         sync.Map // of address of a pod to where it answers
+	mu                           sync.Mutex
+	samples                      []string
+}
+
+// podOf is where a pod of a Service answers now.
+func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
+	ready := *service.pods.Load()
+	if len(ready) == 0 {
+		return netip.AddrPort{}, false
+	}
+	ip := ready[rand.IntN(len(ready))]
+	key := service.w.namespace + "/" + ip
+	if at, ok := l.pods.Load(key); ok {
+		return at.(netip.AddrPort), true
+	}
+	at, ok := service.k.at(ip)
+	if ok {
+		l.pods.Store(key, at)
+	}
+	return at, ok
+}
+
+// run asks rate questions a second until stop.
+func (l *load) run(ctx context.Context, rate int) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	for range resolvers {
+		asking.Go(func() {
+			socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+			if err != nil {
+				l.note("%v", err)
+				return
+			}
+			defer socket.Close()
+			every := time.Second * resolvers / time.Duration(rate)
+			next := time.Now().Add(rand.N(every))
+			for ctx.Err() == nil {
+				if wait := time.Until(next); wait > 0 {
+					time.Sleep(wait) // the rate
+				} else if wait < -time.Second {
+					next = time.Now() // the machine is too slow for the rate: what is late is not asked
+				}
+				next = next.Add(every)
+				l.resolve(socket, l.names[rand.IntN(len(l.names))])
+			}
+		})
+	}
+	return func() { cancel(); asking.Wait() }
+}
+
+// resolve asks one server after the other for a name.
+func (l *load) resolve(socket *net.UDPConn, name string) {
+	l.asked.Add(1)
+	first, said := rand.IntN(len(l.services)), []string{}
+	for try := range l.services {
+		if try > 0 {
+			l.again.Add(1)
+		}
+		at, ok := l.podOf(l.services[(first+try)%len(l.services)])
+		if !ok {
+			said = append(said, "no pod is ready")
+			continue
+		}
+		question := new(mdns.Msg)
+		question.SetQuestion(name, mdns.TypeA)
+		question.RecursionDesired = false
+		answer, err := exchange(socket, at, question)
+		switch {
+		case err != nil:
+			said = append(said, fmt.Sprintf("%s: %v", at, err))
+		case answer.Rcode == mdns.RcodeServerFailure || answer.Rcode == mdns.RcodeRefused:
+			said = append(said, fmt.Sprintf("%s: %s", at, mdns.RcodeToString[answer.Rcode]))
+		default:
+			if len(answer.Answer) != 1 || answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative || answer.Answer[0].(*mdns.A).A.String() != l.want {
+				l.wrong.Add(1)
+				l.note("%s at %s: %s %v", name, at, mdns.RcodeToString[answer.Rcode], answer.Answer)
+			}
+			if len(said) > 0 {
+				l.note("%s after %q", name, said)
+			}
+			return
+		}
+	}
+	l.missing.Add(1)
+	l.note("%s: %q", name, said)
+}
+
+func exchange(socket *net.UDPConn, at netip.AddrPort, question *mdns.Msg) (*mdns.Msg, error) {
+	packed, err := question.Pack()
+	if err != nil {
+		return nil, err
+	}
+	if err := socket.SetDeadline(time.Now().Add(tryTimeout)); err != nil {
+		return nil, err
+	}
+	if _, err := socket.WriteToUDPAddrPort(packed, at); err != nil {
+		return nil, err
+	}
+	buffer := make([]byte, 4096)
+	for {
+		n, from, err := socket.ReadFromUDPAddrPort(buffer)
+		if err != nil {
+			return nil, err
+		}
+		answer := new(mdns.Msg)
+		if from.Port() == at.Port() && answer.Unpack(buffer[:n]) == nil && answer.Id == question.Id {
+			return answer, nil
+		}
+	}
+}
+
+func (l *load) note(format string, arguments ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.samples) < 20 {
+		l.samples = append(l.samples, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, arguments...))
+	}
+}
+
+// TestCluster_restartsUnderQueries: a new version of BIND replaces every pod of a cluster, and no question is without
+// an answer and none has a wrong one. A question is missing where no server of the NS set answers it within its time,
+// asked one after the other.
+func TestCluster_restartsUnderQueries(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("port 53 at the address of a Service takes root")
+	}
+	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+		rig.SkipMissing(t, err)
+	}
+	rate, forms := 300, map[string]*bind9.Storage{"volatile": nil}
+	if rig.Long() {
+		rate, forms["claims"] = 5000, &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}
+	}
+	if *restartRate > 0 {
+		rate = *restartRate
+	}
+	for form, storage := range forms {
+		t.Run(form, func(t *testing.T) { restartUnderQueries(t, "restart-"+form, storage, rate) })
+	}
+}
+
+func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage, rate int) {
+	w, nodes := newNodes(t, namespace)
+	k := nodes[namespace].kubelet
+	w.runFleetWith(configOf(nodes, w.startDelivery()))
+	clusters, zones := w.ours.Bind9V1alpha1().Bind9Clusters(namespace), w.ours.KubizoneV1alpha1().Zones(namespace)
+	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
+		Secondary: &bind9.RoleSettings{Replicas: restartServers}, ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: storage},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
+		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{namespace}}, AllowLocalAddresses: true,
+		Bind9: &v1alpha1.Bind9Provider{CatalogZone: namespace + ".catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: "prod"}},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+	l := &load{want: "192.0.2.1"}
+	for i := range restartZones {
+		name := fmt.Sprintf("z%d.%s.example.", i, namespace)
+		_, err := zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("z%d", i)}, Spec: v1alpha1.ZoneSpec{
+			DomainName: name, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+			Delegations: []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		}}, metav1.CreateOptions{})
+		w.must(err)
+		_, err = w.ours.KubizoneV1alpha1().Records(namespace).Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("www-z%d", i)}, Spec: v1alpha1.RecordSpec{
+			DomainName: "www." + name, Type: "A", RData: l.want,
+		}}, metav1.CreateOptions{})
+		w.must(err)
+		l.names = append(l.names, "www."+name)
+	}
+	for i := range restartServers {
+		l.services = append(l.services, w.runProxy(k, fmt.Sprintf("prod-secondary-%d", i)))
+	}
+	w.until("every zone is Ready", func() error {
+		list, err := zones.List(w.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := is(list.Items[i].Status.Conditions, "Ready", "True"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	former := w.podUIDs()
+	stop := l.run(w.ctx, rate)
+	began := time.Now()
+	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{})
+	w.must(err)
+	w.until("every pod is another one, and ready", func() error {
+		now := w.podUIDs()
+		if len(now) != restartServers || slices.ContainsFunc(now, func(uid types.UID) bool { return slices.Contains(former, uid) }) {
+			return fmt.Errorf("%d pods", len(now))
+		}
+		cluster, err := clusters.Get(w.ctx, "prod", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return is(cluster.Status.Conditions, bind9.ConditionReady, "True")
+	})
+	stop()
+	took := time.Since(began)
+	t.Logf("%d questions in %s (%.0f a second), %d asked again of another server, %d wrong, %d missing",
+		l.asked.Load(), took.Round(time.Second), float64(l.asked.Load())/took.Seconds(), l.again.Load(), l.wrong.Load(), l.missing.Load())
+	for _, sample := range l.samples {
+		t.Log(sample)
+	}
+	if l.wrong.Load() > 0 || l.missing.Load() > 0 || l.asked.Load() < 100 {
+		t.Error("an answer is wrong or missing")
+	}
+	w.must(zones.DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	w.must(clusters.Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	w.until("nothing is left", func() error {
+		if left := w.listMade(namespace); len(left) > 0 {
+			return fmt.Errorf("%q", left)
+		}
+		return nil
+	})
+	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
+}
+
+// podUIDs are those of the pods of the namespace, the ones that are going included.
+func (w *world) podUIDs() (uids []types.UID) {
+	w.t.Helper()
+	list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	for i := range list.Items {
+		uids = append(uids, list.Items[i].UID)
+	}
+	return uids
+}
