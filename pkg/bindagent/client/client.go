@@ -50,6 +50,9 @@ type Client struct {
 const (
 	// requestTime bounds one request, and maxAnswer its answer in octets.
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
+	// maxWait is how long a request waits for its turn, and for the pace: a caller has other servers and zones to work
+	// for. It is longer than the pace of the slowest server.
+	maxWait = 1500 * time.Millisecond
 	// pauseTime is how long a server is left alone that wants less and does not say for how long.
 	pauseTime = 2 * time.Second
 	// dialectAge is how long a server is taken to be what it said: one is replaced by another under the same address.
@@ -227,10 +230,12 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 
 // takeTurn waits until no other request is under way, and asks the server what it speaks where that is not known.
 func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, err error) {
+	waiting, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
 	select {
 	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, dialect{}, &Error{Message: c.config.URL + " is still at work on earlier requests", RetryAfter: pauseTime, Err: context.Cause(ctx)}
+	case <-waiting.Done():
+		return nil, dialect{}, &Error{Message: c.config.URL + " is still at work on earlier requests", RetryAfter: pauseTime, Err: context.Cause(waiting)}
 	}
 	leave = func() { <-c.turn }
 	c.mu.Lock()
@@ -259,7 +264,8 @@ func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, er
 	return leave, *known, nil
 }
 
-// waitPace waits until the next request may be sent. Where that is after the end of ctx it does not wait at all (C1).
+// waitPace waits until the next request may be sent. Where that is later than maxWait, or after the end of ctx, it does
+// not wait at all (C1).
 func (c *Client) waitPace(ctx context.Context) error {
 	c.mu.Lock()
 	now := time.Now()
@@ -267,7 +273,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	reservation := c.pace.ReserveN(now, 1)
 	wait = max(wait, reservation.DelayFrom(now))
 	end, ends := ctx.Deadline()
-	late := ends && now.Add(wait).After(end)
+	late := wait > maxWait || ends && now.Add(wait).After(end)
 	if late {
 		reservation.CancelAt(now)
 	}
