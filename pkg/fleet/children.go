@@ -248,7 +248,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		if last == (applied{sha256.Sum256(text), formatFingerprint(have)}) {
 			return nil
 		}
-	} else if force, err = c.mayTake(ctx, key, serving); err != nil {
+	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
 		return err
 	}
 	if have != nil {
@@ -286,7 +286,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 }
 
 // mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
-func (c *children) mayTake(ctx context.Context, key childKey, serving func() error) (bool, error) {
+func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
 		return false, err
@@ -296,7 +296,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, serving func() err
 		return true, nil
 	}
 	if o.GetAnnotations()[TakeOver] != "" {
-		return true, c.takeOver(ctx, live, key, serving)
+		return true, c.takeOver(ctx, live, key, wanted, serving)
 	}
 	manager := ""
 	if name := o.GetLabels()[render.LabelManager]; name != "" {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -55,12 +56,16 @@ type takingOver struct {
 
 func (e *takingOver) Error() string { return e.text }
 
-// takeOver prepares an object of another manager, which carries the annotation, for being applied.
-func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, serving func() error) error {
+// takeOver prepares an object of another manager, which carries the annotation, for being applied as wanted.
+func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, serving func() error) error {
 	switch live := live.(type) {
 	case *appsv1.Deployment:
 		return c.removeDeployment(ctx, live)
 	case *corev1.Service:
+		// A Service that is no load balancer any more has lost the address by which clients know it.
+		if to, ok := wanted.(*coreac.ServiceApplyConfiguration); ok && to.Spec != nil && to.Spec.Type != nil && *to.Spec.Type != live.Spec.Type {
+			return &takingOver{fmt.Sprintf("Service %q is of type %s, and that of this server is %s: set type and annotations in service of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type, *to.Spec.Type), live}
+		}
 		if err := serving(); err != nil {
 			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until that of this server has the zones: %v", key.name, err), live}
 		}
