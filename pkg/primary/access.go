@@ -15,6 +15,8 @@ import (
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // as in Key.Name or without the trailing dot, any case
+	// Signs says that the peer signs what it transfers: of Membership.Signed it alone sees anything.
+	Signs bool
 }
 
 // Rules are the rules for a list of prefixes and a list of keys: where there are keys, a
@@ -38,6 +40,8 @@ type Target struct {
 	NoCatalog bool
 	// NoZones says that it transfers the zones from another server, and is told of the catalog alone.
 	NoZones bool
+	// Signs says that it signs the zones in Membership.Signed, and is told of these alone. No other target is.
+	Signs bool
 }
 
 // access is the compiled form of the rules. Without a rule no peer is allowed.
@@ -79,14 +83,15 @@ func (r Rule) covers(from netip.Addr) bool {
 	return false
 }
 
-// allows answers for a request whose signature, if any, holds; key is nil when unsigned.
-func (a access) allows(from netip.Addr, key *signingKey) bool {
+// allows answers for a request whose signature, if any, holds; key is nil when unsigned. signs says that it is from a
+// peer that signs.
+func (a access) allows(from netip.Addr, key *signingKey) (allowed, signs bool) {
 	for _, r := range a {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
-			return true
+			allowed, signs = true, signs || r.Signs
 		}
 	}
-	return false
+	return allowed, signs
 }
 
 // standing is what a source is before it has said anything.

@@ -76,7 +76,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 
 // answerPeer answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it
 // would make answers longer than questions.
-func (r *responder) answerPeer(req request, key *signingKey, open []*Class, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
+func (r *responder) answerPeer(req request, key *signingKey, open []opening, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
 	req.from, req.answerCookie = from, req.cookie != nil
 	req.proven = overTCP || key != nil || r.cookies.provesSource(req.cookie, from, r.clock())
 	if req.qtype == typeAXFR && !overTCP {
@@ -113,9 +113,9 @@ func isMetaType(t uint16) bool {
 }
 
 // findZone is the zone of that name in the first class that has it.
-func (r *responder) findZone(open []*Class, fqdn name.Name) (*zoneview.Snapshot, bool) {
+func (r *responder) findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	for _, class := range open {
-		if s, ok := class.findZone(fqdn); ok {
+		if s, ok := class.findZone(fqdn, class.signs); ok {
 			return s, true
 		}
 	}
@@ -123,7 +123,7 @@ func (r *responder) findZone(open []*Class, fqdn name.Name) (*zoneview.Snapshot,
 }
 
 // answerQuestion answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
-func (r *responder) answerQuestion(req request, key *signingKey, open []*Class, overTCP bool) answer {
+func (r *responder) answerQuestion(req request, key *signingKey, open []opening, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
@@ -163,7 +163,7 @@ func (r *responder) answerQuestion(req request, key *signingKey, open []*Class, 
 
 // findEnclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is
 // the parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
-func (r *responder) findEnclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
+func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {
 		zone, found := r.findZone(open, at)

@@ -54,6 +54,9 @@ type Membership struct {
 	Paused map[string]bool
 	// Unconfirmed are members, by UID, that the catalog lists as dns.UnconfirmedTTL says.
 	Unconfirmed map[string]bool
+	// Signed are members, by UID, that are handed out to peers that sign, and to no other: a secondary that had the
+	// zone from two servers, signed and unsigned, would answer without signatures.
+	Signed map[string]bool
 }
 
 // Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
@@ -70,6 +73,7 @@ type Class struct {
 	members map[string]name.Name // by UID
 	byName  map[name.Name]string
 	paused  map[string]bool
+	signed  map[string]bool
 	// unconfirmed is Membership.Unconfirmed.
 	unconfirmed map[string]bool
 	serial      serial.Serial // of the members
@@ -198,7 +202,12 @@ func (c *Class) Set(to Membership) {
 			c.all.changes.note(classUID{uid: uid}, false) // its secondaries have missed what came meanwhile
 		}
 	}
-	c.members, c.byName, c.paused, c.unconfirmed, c.serial = members, byName, maps.Clone(to.Paused), maps.Clone(to.Unconfirmed), to.Serial
+	for uid := range members {
+		if c.signed[uid] != to.Signed[uid] {
+			c.all.changes.note(classUID{uid: uid}, false) // other targets are to be told
+		}
+	}
+	c.members, c.byName, c.paused, c.signed, c.unconfirmed, c.serial = members, byName, maps.Clone(to.Paused), maps.Clone(to.Signed), maps.Clone(to.Unconfirmed), to.Serial
 	if c.catalog != nil {
 		c.catalog.wanted = to.Serial
 	}
@@ -216,8 +225,8 @@ func (c *Class) Announce(uid string) {
 	}
 }
 
-// findZone is the zone of that name that the class's peers may know of.
-func (c *Class) findZone(fqdn name.Name) (*zoneview.Snapshot, bool) {
+// findZone is the zone of that name that the class's peers may know of; signs says that the peer signs.
+func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
 	}
@@ -233,9 +242,9 @@ func (c *Class) findZone(fqdn name.Name) (*zoneview.Snapshot, bool) {
 		c.mu.RUnlock()
 		return c.all.catalogs.Settled(uid)
 	}
-	paused := c.paused[uid]
+	hidden := c.paused[uid] || c.signed[uid] && !signs
 	c.mu.RUnlock()
-	if !ok || paused {
+	if !ok || hidden {
 		return nil, false
 	}
 	s, ok := c.all.zones.Settled(uid)
@@ -282,7 +291,7 @@ func (c *Class) uids() []string {
 	return uids
 }
 
-func (c *Class) allows(from netip.Addr, key *signingKey) bool {
+func (c *Class) allows(from netip.Addr, key *signingKey) (allowed, signs bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.access.allows(from, key)
@@ -298,6 +307,20 @@ func (c *Class) targets() []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.notify
+}
+
+// targetsOf are the targets that are told of a zone, or of the catalog.
+func (c *Class) targetsOf(fqdn name.Name) []Target {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	signed := c.signed[c.byName[fqdn]]
+	catalog := c.catalog != nil && c.catalog.fqdn == fqdn
+	return slices.DeleteFunc(slices.Clone(c.notify), func(target Target) bool {
+		if catalog {
+			return target.NoCatalog
+		}
+		return target.NoZones || target.Signs != signed
+	})
 }
 
 // publishCatalog brings the catalog up to date where its time has come. It returns how long it has to wait else, 0

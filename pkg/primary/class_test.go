@@ -368,6 +368,39 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	}
 }
 
+// A zone that is signed elsewhere is handed to the peer that signs it and to no other: a follower that had it from here
+// too would answer without signatures. The zones that are not signed are handed to both.
+func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
+	p, red, _, follower, signer := twoClasses(t)
+	if err := red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
+	rcodes := func(zone string) (codes [2]int) {
+		for i, key := range []Key{follower, signer} {
+			wire, _ := signed(t, query(zone, mdns.TypeSOA), key, time.Now())
+			codes[i] = unpack(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
+		}
+		return codes
+	}
+	for _, step := range []struct {
+		signed map[string]bool
+		want   [2]int
+	}{
+		{nil, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
+		{map[string]bool{"org": true}, [2]int{mdns.RcodeRefused, mdns.RcodeSuccess}},
+		{map[string]bool{}, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
+	} {
+		red.Set(Membership{Members: members, Serial: 1001, Signed: step.signed})
+		if got := rcodes("example.org."); got != step.want {
+			t.Errorf("signed %v: follower and signer get %d, want %d", step.signed, got, step.want)
+		}
+		if got := rcodes("example.com."); got != [2]int{} {
+			t.Errorf("signed %v: of another zone follower and signer get %d", step.signed, got)
+		}
+	}
+}
+
 // Each class's targets are told of its zones and its catalog, and of nothing else.
 func TestClass_tellsItsOwnTargets(t *testing.T) {
 	red, blue := newSecondary(t, confirm), newSecondary(t, confirm)

@@ -77,12 +77,18 @@ func (s *classes) newRoster(before *roster, class *Class) (*roster, error) {
 	return after, nil
 }
 
+// opening is a class that lets a request in.
+type opening struct {
+	*Class
+	signs bool // the peer signs the zones that it transfers
+}
+
 // classesFor are the classes that let this request in.
-func (r *roster) classesFor(from netip.Addr, key *signingKey) []*Class {
-	var open []*Class
+func (r *roster) classesFor(from netip.Addr, key *signingKey) []opening {
+	var open []opening
 	for _, c := range r.classes {
-		if c.allows(from, key) {
-			open = append(open, c)
+		if allowed, signs := c.allows(from, key); allowed {
+			open = append(open, opening{c, signs})
 		}
 	}
 	return open
@@ -110,7 +116,7 @@ func (s *classes) countServed() (n int) {
 	classes := s.roster.Load().classes
 	for zone := range s.zones.All() {
 		if slices.ContainsFunc(classes, func(class *Class) bool {
-			one, ok := class.findZone(class.nameOf(zone.Zone().UID))
+			one, ok := class.findZone(class.nameOf(zone.Zone().UID), true)
 			return ok && one == zone
 		}) {
 			n++

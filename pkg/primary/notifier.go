@@ -172,13 +172,10 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 }
 
 func (n *notifier) announceName(ctx context.Context, at servedName) {
-	s, served := at.class.findZone(at.fqdn)
-	targets := at.class.targets()
-	if !served {
-		targets = nil
-	} else {
-		catalog := at.class.isCatalog(at.fqdn)
-		targets = slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return catalog && target.NoCatalog || !catalog && target.NoZones })
+	s, served := at.class.findZone(at.fqdn, true)
+	var targets []Target
+	if served {
+		targets = at.class.targetsOf(at.fqdn)
 	}
 	n.forgetTargets(at, targets)
 	if len(targets) == 0 {

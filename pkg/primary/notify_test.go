@@ -392,3 +392,32 @@ func TestNotify_ofWhatIsTransferred(t *testing.T) {
 		t.Errorf("told of the serials %d; the catalog had 101 and 102", got)
 	}
 }
+
+// The signer is told of the zones that it signs, the others of all others: also when a zone comes to be signed, and
+// when it is not any more.
+func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
+	set := served(snapshot(t, "u", "", "example.org.", 7))
+	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
+	follows, signs := newSecondary(t, answers), newSecondary(t, answers)
+	p := start(t, Config{Zones: set, NotifyInterval: time.Millisecond})
+	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
+	class, err := p.AddClass(ClassConfig{Name: "red", Allow: Rules(local, nil), Notify: []Target{{Addr: follows.at()}, {Addr: signs.at(), Signs: true}}}, Membership{Members: members})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follows.wait(t, 1)
+	class.Set(Membership{Members: members, Signed: map[string]bool{"u": true}})
+	signs.wait(t, 1)
+	set.Put(snapshot(t, "u", "", "example.org.", 8), true)
+	signs.wait(t, 2)
+	class.Set(Membership{Members: members})
+	follows.wait(t, 2)
+	set.Put(snapshot(t, "u", "", "example.org.", 9), true)
+	follows.wait(t, 3)
+	if got := follows.serials(); !slices.Equal(got, []uint32{7, 8, 9}) {
+		t.Errorf("the follower is told of %d, want 7, 8 after the signing ended, and 9", got)
+	}
+	if got := signs.serials(); !slices.Equal(got, []uint32{7, 8}) {
+		t.Errorf("the signer is told of %d, want 7 and 8", got)
+	}
+}
