@@ -377,7 +377,14 @@ func TestDNSSEC_followsTheZone(t *testing.T) {
 	f.want(200, "published", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`, key.Tag))
 	f.want(409, "insecure", "PATCH", "/zones/example.org", `{"dnssecPolicy":"none"}`)
 	f.want(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"insecure"}`)
-	f.want(200, "removed", "DELETE", "/zones/example.org", nil)
+	if status.DNSSEC.UnsignedSerial == nil || *status.DNSSEC.UnsignedSerial == 0 {
+		t.Errorf("serial of the unsigned zone: %+v", status.DNSSEC)
+	}
+	f.want(400, "keys", "DELETE", "/zones/example.org?keys=all", nil)
+	f.want(200, "removed", "DELETE", "/zones/example.org?keys=remove", nil)
+	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kexample.org.*")); err != nil || len(left) > 0 {
+		t.Errorf("keys of the zone that was removed: %v, %v", left, err)
+	}
 }
 
 // waitFor asks again until it is so.

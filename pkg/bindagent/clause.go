@@ -181,8 +181,12 @@ func blockOf(field string, texts []string, render func(field, text string) ([]st
 	return append(tokens, "}"), nil
 }
 
-// renderServer reads "ADDRESS[:PORT][ key NAME]".
+// renderServer reads "ADDRESS[:PORT][ key NAME]", or "list NAME" of a list in named's configuration.
 func renderServer(field, text string) ([]string, error) {
+	if list, named := strings.CutPrefix(text, "list "); named {
+		quoted, err := quoteName(field, list)
+		return []string{quoted}, err
+	}
 	address, key, keyed := strings.Cut(text, " key ")
 	var at netip.AddrPort
 	ip, err := netip.ParseAddr(address)

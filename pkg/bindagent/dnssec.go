@@ -101,7 +101,7 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 	} else if err != nil {
 		return nil, err
 	}
-	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}}
+	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if found := keyLine.FindStringSubmatch(line); found != nil {

@@ -4,6 +4,7 @@
 package bindagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,13 +106,17 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 
 // serial is that of the zone as it is served.
 func (s *zoneStatus) serial() *uint32 {
-	for _, key := range []string{"signed serial", "serial"} {
-		if n, err := strconv.ParseUint(s.lines[key], 10, 32); err == nil {
-			serial := uint32(n)
-			return &serial
-		}
+	return cmp.Or(s.number("signed serial"), s.number("serial"))
+}
+
+// number is what a line has as a number; nil: it has none.
+func (s *zoneStatus) number(line string) *uint32 {
+	n, err := strconv.ParseUint(s.lines[line], 10, 32)
+	if err != nil {
+		return nil
 	}
-	return nil
+	number := uint32(n)
+	return &number
 }
 
 // readClauses asks named how a zone is configured.
@@ -388,13 +393,24 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes a zone and its files. Keys of DNSSEC stay.
+// deleteZone removes a zone and its files. Keys of DNSSEC stay, unless they are to be removed.
 func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	ctx := job.request.Context()
+	keys := job.request.URL.Query().Get("keys")
+	if keys != "" && keys != "remove" {
+		return 0, nil, refuse(http.StatusBadRequest, "keys %q: must be remove, or missing", keys)
+	}
 	defer a.lockZone(job.zone)()
 	present, err := a.readOwned(ctx, job.zone)
+	removeKeys := func() error {
+		if keys == "" {
+			return nil
+		}
+		// A key that is used again later would be taken for one that resolvers know.
+		return a.files.removeKeys(job.zone)
+	}
 	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {
-		return 0, nil, errors.Join(a.files.removeAll(job.zone), err)
+		return 0, nil, errors.Join(a.files.removeAll(job.zone), removeKeys(), err)
 	}
 	if err != nil {
 		return 0, nil, err
@@ -406,7 +422,7 @@ func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	case err != nil:
 		return 0, nil, asConflict(err)
 	}
-	if err := a.files.remove(present.word("file")); err != nil {
+	if err := errors.Join(a.files.remove(present.word("file")), removeKeys()); err != nil {
 		return 0, nil, err
 	}
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is removed", Details: text}, nil

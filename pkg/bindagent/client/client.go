@@ -93,8 +93,8 @@ func unsupported(format string, arguments ...any) *Error {
 // Fence is asked before each request that changes something at the server.
 type Fence func(ctx context.Context) error
 
-// Ensure has the server make a zone that it has not, and change addresses of one that it has with others. A bindcar
-// cannot say how a zone of it is configured: there a zone that exists is taken as it is.
+// Ensure has the server make a zone that it has not, and change addresses and the policy of one that it has with
+// others. A bindcar cannot say how a zone of it is configured: there a zone that exists is taken as it is.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err != nil {
@@ -126,6 +126,9 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
 	if body.ZoneType == protocol.Secondary {
 		change.Primaries = &config.Primaries
+	}
+	if config.DNSSECPolicy != "" {
+		change.DNSSECPolicy = &config.DNSSECPolicy
 	}
 	if err := fence(ctx); err != nil {
 		return err

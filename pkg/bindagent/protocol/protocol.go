@@ -40,7 +40,8 @@ type ZoneConfig struct {
 	NameServerIPs map[string]string `json:"nameServerIps"`
 	Records       []Record          `json:"records,omitempty"`
 	// AlsoNotify and Primaries are addresses, with a port or without: "192.0.2.1", "192.0.2.1:5353",
-	// "[2001:db8::1]:53". The agent takes a key behind one: "192.0.2.1 key transfer".
+	// "[2001:db8::1]:53". The agent takes a key behind one, "192.0.2.1 key transfer", and "list NAME": the servers of
+	// a list in named's configuration.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
 	Primaries  []string `json:"primaries,omitempty"`
 	// AllowTransfer are addresses. The agent takes prefixes, "key NAME", "any" and "none" too.
@@ -80,6 +81,8 @@ type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
 	Keys   []DNSSECKey `json:"keys"`
+	// UnsignedSerial is that of the zone as it was loaded or transferred. Agent.
+	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
 // DNSSECKey is one key. States are named's words: hidden, rumoured, omnipresent, unretentive.

@@ -1,0 +1,85 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"kubi.zone/kubizone/pkg/bindagent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Signing is what a server says of the signing of a zone.
+type Signing struct {
+	// Present: the server has the zone, signed or not.
+	Present bool
+	// Status is nil before the zone is signed.
+	Status *protocol.DNSSECStatus
+	// DS are those of the keys that sign the zone's keys, and that the server publishes.
+	DS []protocol.DSRecord
+}
+
+// takeAgentTurn is takeTurn at a server that signs. A bindcar does not say which state its keys are in.
+func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
+	leave, speaks, err := c.takeTurn(ctx)
+	if err == nil && !speaks.agent {
+		leave()
+		return nil, unsupported("%s is a bindcar, which does not say how far a rollover is; give the signer Kubizone's agent", c.config.URL)
+	}
+	return leave, err
+}
+
+// ReadSigning asks how a zone is signed.
+func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return Signing{}, err
+	}
+	defer leave()
+	var status protocol.ZoneResponse
+	switch err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/status", nil, &status); {
+	case statusOf(err) == http.StatusNotFound:
+		return Signing{}, nil
+	case err != nil:
+		return Signing{}, err
+	}
+	signing := Signing{Present: true, Status: status.DNSSEC}
+	if signing.Status == nil {
+		return signing, nil
+	}
+	var ds protocol.DS
+	if err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/ds", nil, &ds); err != nil && statusOf(err) != http.StatusNotFound {
+		return Signing{}, err
+	}
+	signing.DS = ds.Records
+	return signing, nil
+}
+
+// CheckDS tells a server that all servers of the parent have the DS of a key, or that none has it any more: state is
+// protocol.DSPublished or DSWithdrawn. named counts from this moment on.
+func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
+}
+
+// RemoveSigned has a server remove a zone and its keys, if it has it.
+func (c *Client) RemoveSigned(ctx context.Context, zone name.Name, fence Fence) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keys=remove", nil, nil); statusOf(err) != http.StatusNotFound {
+		return err
+	}
+	return nil
+}
