@@ -72,11 +72,20 @@ func replicas(role *bind9.RoleSettings) int {
 	return int(role.Replicas)
 }
 
+// signers are the settings of the one server that signs, nil where none is asked for.
+func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
+	if cluster.Spec.DNSSEC == nil {
+		return nil
+	}
+	return &bind9.RoleSettings{Replicas: 1}
+}
+
 // makeCommon makes the TSIG keys and the budgets of the cluster.
 func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, again time.Duration, err error) {
 	var members []cache.ObjectName
 	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
-		if instance.Spec.External == nil && instance.DeletionTimestamp == nil {
+		// A signer takes these keys beside its own, and nothing is signed with them there.
+		if instance.Spec.External == nil && instance.DeletionTimestamp == nil && instance.Spec.Role != bind9.RoleSigner {
 			members = append(members, cache.MetaObjectToName(instance))
 		}
 	}
@@ -109,7 +118,7 @@ func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) 
 	for _, of := range []struct {
 		role     bind9.Role
 		settings *bind9.RoleSettings
-	}{{bind9.RolePrimary, cluster.Spec.Primary}, {bind9.RoleSecondary, cluster.Spec.Secondary}} {
+	}{{bind9.RolePrimary, cluster.Spec.Primary}, {bind9.RoleSecondary, cluster.Spec.Secondary}, {bind9.RoleSigner, signers(cluster)}} {
 		for index := range replicas(of.settings) {
 			name := instanceName(cluster.Name, of.role, index)
 			wanted[name] = true
@@ -186,6 +195,7 @@ func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceAppl
 func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9ClusterStatus, s *standing) {
 	status.Primaries, status.Secondaries = bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Primary))}, bind9.ServerCount{Desired: int32(replicas(cluster.Spec.Secondary))}
 	status.Instances = nil
+	signer := bind9.ServerCount{Desired: int32(replicas(signers(cluster)))}
 	valid, progressing, degraded := true, false, ""
 	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
 		if !metav1.IsControlledBy(instance, cluster) {
@@ -193,8 +203,11 @@ func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9Clu
 		}
 		status.Instances = append(status.Instances, instance.Name)
 		count := &status.Secondaries
-		if instance.Spec.Role == bind9.RolePrimary {
+		switch instance.Spec.Role {
+		case bind9.RolePrimary:
 			count = &status.Primaries
+		case bind9.RoleSigner:
+			count = &signer
 		}
 		count.Current++
 		if isTrue(instance.Status.Conditions, bind9.ConditionReady) && instance.DeletionTimestamp == nil {
@@ -218,7 +231,10 @@ func (f *Fleet) judgeCluster(cluster *bind9.Bind9Cluster, status *bind9.Bind9Clu
 	if valid {
 		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	}
-	desired, current, ready := status.Primaries.Desired+status.Secondaries.Desired, status.Primaries.Current+status.Secondaries.Current, status.Primaries.Ready+status.Secondaries.Ready
+	desired, current, ready := signer.Desired, signer.Current, signer.Ready
+	for _, count := range []bind9.ServerCount{status.Primaries, status.Secondaries} {
+		desired, current, ready = desired+count.Desired, current+count.Current, ready+count.Ready
+	}
 	if progressing || current != desired {
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d servers are there", current, desired))
 	}

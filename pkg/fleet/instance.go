@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -127,10 +128,18 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	owner := render.KindInstance + "/" + instance.Name
 	var again, stepAgain time.Duration
 	var err error
-	if cluster != nil {
-		server.Transfer, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
-	} else {
+	ownKey := cluster == nil || server.Role == bind9.RoleSigner
+	if ownKey {
 		server.Transfer, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey, []cache.ObjectName{cache.MetaObjectToName(instance)})
+	} else {
+		server.Transfer, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
+	}
+	if err == nil && cluster != nil && ownKey {
+		var peers render.TransferKeys
+		if peers, err = f.readTransferKeys(ctx, server.Namespace, cluster.Name); err == nil {
+			server.Peers = &peers
+			server.Hidden, err = f.Primaries(ctx)
+		}
 	}
 	if err == nil {
 		server.Access, err = f.ensureAccess(ctx, &server)
@@ -156,7 +165,7 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		return again, nil
 	}
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
-	if cluster == nil {
+	if ownKey {
 		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
 		objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), objects...)
 	}
@@ -365,6 +374,10 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 	}
 	want := v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 	var zones []name.Name
+	signers := map[name.Name]netip.AddrPort{}
+	if server.Role == bind9.RoleSigner {
+		return nil, nil // its agent makes the zones that it signs
+	}
 	for _, class := range classes {
 		if class.DeletionTimestamp != nil {
 			continue
@@ -374,8 +387,13 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 			if err != nil {
 				return nil, err
 			}
-			if zone, err := name.Parse(class.Spec.Bind9.CatalogZone); err == nil && has && !slices.Contains(zones, zone) {
-				zones = append(zones, zone)
+			if zone, err := name.Parse(class.Spec.Bind9.CatalogZone); err == nil && has {
+				if !slices.Contains(zones, zone) {
+					zones = append(zones, zone)
+				}
+				if at := f.findSigner(class, server); at.IsValid() {
+					signers[zone] = at
+				}
 			}
 			continue
 		}
@@ -404,9 +422,25 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 	slices.SortFunc(zones, name.Name.Compare)
 	var catalogs []render.Catalog
 	for _, zone := range zones {
-		catalogs = append(catalogs, render.Catalog{Zone: zone, Primaries: primaries})
+		catalogs = append(catalogs, render.Catalog{Zone: zone, Primaries: primaries, Signer: signers[zone]})
 	}
 	return catalogs, nil
+}
+
+// findSigner is where a server transfers the signed zones of a class from: the signer of its own cluster, if the class
+// names that cluster.
+func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
+	ref := of.Spec.Bind9.ClusterRef
+	if ref == nil || ref.Namespace != server.Namespace || ref.Name != server.Cluster {
+		return netip.AddrPort{}
+	}
+	for _, instance := range f.instancesOf(server.Namespace, server.Cluster) {
+		if of, runs := apiclass.ServerOf(instance); runs && of.Signer {
+			at, _ := netip.ParseAddrPort(of.Address) // none before its Service has one
+			return at
+		}
+	}
+	return netip.AddrPort{}
 }
 
 // classHas reports whether a class with a block bind9 has the server (S11.13).

@@ -37,6 +37,92 @@ type Bind9ClusterSpec struct {
 	// them.
 	// +optional
 	Secondary *RoleSettings `json:"secondary,omitempty" protobuf:"bytes,3,opt,name=secondary"`
+	// dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server,
+	// NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.
+	// +optional
+	DNSSEC *ClusterDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,4,opt,name=dnssec"`
+}
+
+// ClusterDNSSEC is how a cluster signs zones.
+type ClusterDNSSEC struct {
+	// storage of the signer, of type PersistentVolumeClaim: the keys are there and nowhere else. The claim stays when
+	// the signer is deleted. Absent: that of the cluster.
+	// +optional
+	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,1,opt,name=storage"`
+	// policies are those that a Zone may name, beside "default": that of BIND, one key that is not rolled over.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +k8s:validation:maxItems=16
+	Policies []DNSSECPolicy `json:"policies,omitempty" protobuf:"bytes,2,rep,name=policies"`
+}
+
+// DNSSECPolicy says with which keys zones are signed: a key-signing key (KSK) and a zone-signing key (ZSK).
+type DNSSECPolicy struct {
+	// name by which a Zone names it: a DNS label. "default", "insecure" and "none" are BIND's own.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=63
+	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// algorithm of both keys. Defaults to ECDSAP256SHA256.
+	// +optional
+	Algorithm DNSSECAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,2,opt,name=algorithm,casttype=DNSSECAlgorithm"`
+	// kskLifetime is the age at which the KSK is replaced, and the DS with it. Absent: it is not.
+	// +optional
+	KSKLifetime *metav1.Duration `json:"kskLifetime,omitempty" protobuf:"bytes,3,opt,name=kskLifetime"`
+	// zskLifetime is the age at which the ZSK is replaced. Absent: it is not.
+	// +optional
+	ZSKLifetime *metav1.Duration `json:"zskLifetime,omitempty" protobuf:"bytes,4,opt,name=zskLifetime"`
+	// nsec3 denies names by their hashes (0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
+	// +optional
+	NSEC3 bool `json:"nsec3,omitempty" protobuf:"varint,5,opt,name=nsec3"`
+	// timing are the times that rollovers wait. Absent: those of BIND.
+	// +optional
+	Timing *DNSSECTiming `json:"timing,omitempty" protobuf:"bytes,6,opt,name=timing"`
+}
+
+// DNSSECAlgorithm is an algorithm of keys.
+// +enum
+type DNSSECAlgorithm string
+
+const (
+	DNSSECRSASHA256       DNSSECAlgorithm = "RSASHA256"
+	DNSSECECDSAP256SHA256 DNSSECAlgorithm = "ECDSAP256SHA256"
+	DNSSECECDSAP384SHA384 DNSSECAlgorithm = "ECDSAP384SHA384"
+	DNSSECED25519         DNSSECAlgorithm = "ED25519"
+)
+
+// DNSSECTiming are times of a dnssec-policy of BIND, whole seconds.
+type DNSSECTiming struct {
+	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
+	// +optional
+	DNSKEYTTL *metav1.Duration `json:"dnskeyTTL,omitempty" protobuf:"bytes,1,opt,name=dnskeyTTL"`
+	// maxZoneTTL is the longest TTL that a record of the zones has: so long answers of before are remembered. Absent:
+	// 24h.
+	// +optional
+	MaxZoneTTL *metav1.Duration `json:"maxZoneTTL,omitempty" protobuf:"bytes,2,opt,name=maxZoneTTL"`
+	// parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.
+	// +optional
+	ParentDSTTL *metav1.Duration `json:"parentDSTTL,omitempty" protobuf:"bytes,3,opt,name=parentDSTTL"`
+	// zonePropagationDelay is how long the servers of the zone may take to have a change. Absent: 5m.
+	// +optional
+	ZonePropagationDelay *metav1.Duration `json:"zonePropagationDelay,omitempty" protobuf:"bytes,4,opt,name=zonePropagationDelay"`
+	// parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.
+	// +optional
+	ParentPropagationDelay *metav1.Duration `json:"parentPropagationDelay,omitempty" protobuf:"bytes,5,opt,name=parentPropagationDelay"`
+	// publishSafety is waited beside these before a new key is used. Absent: 1h.
+	// +optional
+	PublishSafety *metav1.Duration `json:"publishSafety,omitempty" protobuf:"bytes,6,opt,name=publishSafety"`
+	// retireSafety is waited beside these before a former key goes. Absent: 1h.
+	// +optional
+	RetireSafety *metav1.Duration `json:"retireSafety,omitempty" protobuf:"bytes,7,opt,name=retireSafety"`
+	// signaturesValidity is how long a signature is valid. Absent: 336h.
+	// +optional
+	SignaturesValidity *metav1.Duration `json:"signaturesValidity,omitempty" protobuf:"bytes,8,opt,name=signaturesValidity"`
+	// signaturesRefresh is how long before its end a signature is made anew, less than nine tenths of
+	// signaturesValidity. Absent: 120h.
+	// +optional
+	SignaturesRefresh *metav1.Duration `json:"signaturesRefresh,omitempty" protobuf:"bytes,9,opt,name=signaturesRefresh"`
 }
 
 // RoleSettings are what the servers of one role have for themselves.

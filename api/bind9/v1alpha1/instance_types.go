@@ -26,7 +26,8 @@ type Bind9Instance struct {
 
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpec struct {
-	// role is Primary or Secondary. Servers of both roles transfer the zones that they are to have. Immutable.
+	// role is Primary, Secondary or Signer. Servers of each role transfer the zones that they are to have; a Signer
+	// signs zones for the others of its cluster and answers no clients. Immutable.
 	Role Role `json:"role" protobuf:"bytes,1,opt,name=role,casttype=Role"`
 	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
 	// Immutable.
@@ -62,6 +63,7 @@ type Role string
 const (
 	RolePrimary   Role = "Primary"
 	RoleSecondary Role = "Secondary"
+	RoleSigner    Role = "Signer"
 )
 
 // ClusterReference names a Bind9Cluster of the same namespace.

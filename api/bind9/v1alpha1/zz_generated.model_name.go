@@ -84,6 +84,11 @@ func (in ClusterBind9ProviderStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClusterDNSSEC) OpenAPIModelName() string {
+	return "zone.kubi.bind9.v1alpha1.ClusterDNSSEC"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ClusterReference) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.ClusterReference"
 }
@@ -91,6 +96,16 @@ func (in ClusterReference) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Config) OpenAPIModelName() string {
 	return "zone.kubi.bind9.v1alpha1.Config"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DNSSECPolicy) OpenAPIModelName() string {
+	return "zone.kubi.bind9.v1alpha1.DNSSECPolicy"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DNSSECTiming) OpenAPIModelName() string {
+	return "zone.kubi.bind9.v1alpha1.DNSSECTiming"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

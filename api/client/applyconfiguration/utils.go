@@ -45,10 +45,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &bind9v1alpha1.ClusterBind9ProviderSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ClusterBind9ProviderStatus"):
 		return &bind9v1alpha1.ClusterBind9ProviderStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClusterDNSSEC"):
+		return &bind9v1alpha1.ClusterDNSSECApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ClusterReference"):
 		return &bind9v1alpha1.ClusterReferenceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Config"):
 		return &bind9v1alpha1.ConfigApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DNSSECPolicy"):
+		return &bind9v1alpha1.DNSSECPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DNSSECTiming"):
+		return &bind9v1alpha1.DNSSECTimingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExternalServer"):
 		return &bind9v1alpha1.ExternalServerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Image"):

@@ -361,8 +361,8 @@ type ZoneDNSSECStatus struct {
 	// fqdn is the name of the zone that is signed. A write is refused where the zone has another name.
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
 
-	// phase is Signing until every server of the class has the signed zone, then Signed, and Unsigning from the removal
-	// of spec.dnssec until no resolver expects signatures.
+	// phase is Signing and Moving until every server of the class has the signed zone, then Signed. From the removal of
+	// spec.dnssec on it is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.
 	// +optional
 	Phase DNSSECPhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=DNSSECPhase"`
 
@@ -395,12 +395,18 @@ type ZoneDNSSECStatus struct {
 type DNSSECPhase string
 
 const (
-	// DNSSECSigning is from the beginning until every server of the class has the signed zone.
+	// DNSSECSigning: the signer makes the zone; the servers of the class have it unsigned.
 	DNSSECSigning DNSSECPhase = "Signing"
-	// DNSSECSigned is while every server of the class has the signed zone.
+	// DNSSECMoving: the servers of the class go over to the signed zone, which they transfer from the signer.
+	DNSSECMoving DNSSECPhase = "Moving"
+	// DNSSECSigned: every server of the class has the signed zone.
 	DNSSECSigned DNSSECPhase = "Signed"
-	// DNSSECUnsigning is from the removal of spec.dnssec until no resolver expects signatures.
-	DNSSECUnsigning DNSSECPhase = "Unsigning"
+	// DNSSECWithdrawing: the DS leaves the servers of the parent; the zone is signed as before.
+	DNSSECWithdrawing DNSSECPhase = "Withdrawing"
+	// DNSSECExpiring: the DS leaves the caches of resolvers; the zone is signed as before.
+	DNSSECExpiring DNSSECPhase = "Expiring"
+	// DNSSECReturning: the servers of the class go back to the unsigned zone.
+	DNSSECReturning DNSSECPhase = "Returning"
 )
 
 // ZoneSigner names the Bind9Instance that signs a zone.

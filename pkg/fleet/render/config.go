@@ -73,11 +73,17 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transfer key: %w", err)
 	}
+	peers := ""
+	if s.Peers != nil {
+		if peers, err = s.Peers.formatStatements(); err != nil {
+			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
+		}
+	}
 	// The list of keys that the control channel takes stands with the keys: a volume replaces both files at once, and
 	// each of two sources of a volume by itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys {%s };\n};\n", RNDCPort, names.String())
 	return map[string]string{
-		keysFile: statements.String() + controls,
+		keysFile: statements.String() + peers + controls,
 		rndcFile: statements.String(),
 		tsigFile: transfer,
 	}, nil
@@ -210,20 +216,35 @@ func (s *Server) namedConf() (string, error) {
 	if len(config.AllowQuery) > 0 {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
+	peers := s.formatPeers()
+	if s.Role == bind9.RoleSigner {
+		// Its agent asks it, and servers of the cluster and Kubizone, by their keys.
+		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
+	}
 	c.line("\tallow-query %s;", query)
 	// BIND's 20 a second are asked after a NOTIFY too: a server without a disk would load 10,000 zones for ten minutes.
 	c.line("\tserial-query-rate %d;", serialQueries)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
-	c.line("\tallow-transfer { %s%s;", s.Transfer.formatList(), strings.TrimPrefix(transfer, "{"))
+	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
 	c.writeRecursion(config)
 	c.line("\tminimal-responses %s;", yesNo(config.MinimalResponses == nil || *config.MinimalResponses))
 	if config.QueryLog {
 		c.line("\tquerylog yes;")
 	}
 	c.writeLimits(config)
+	if s.Role == bind9.RoleSigner {
+		// A server that has the former signatures of a zone for longer answers with them beside new keys.
+		c.line("\tnotify-delay 0;")
+	}
 	s.writeCatalogs(c)
 	c.line("};")
 	s.writeCatalogZones(c)
+	if len(s.Hidden) > 0 {
+		c.line("primaries %q %s;", HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
+	}
+	for i := range s.Policies {
+		c.writePolicy(&s.Policies[i])
+	}
 	return c.String(), c.err
 }
 
@@ -309,7 +330,8 @@ func (s *Server) writeCatalogs(c *conf) {
 	c.line("\tcatalog-zones {")
 	for _, catalog := range s.Catalogs {
 		text := c.formatZone(catalog.Zone)
-		c.line("\t\tzone %q default-primaries %s zone-directory %q in-memory no min-update-interval 1;", text, s.formatPrimaries(c, catalog), StateDir)
+		primaries := s.formatPrimaries(c, catalog, catalog.Signer)
+		c.line("\t\tzone %q default-primaries %s zone-directory %q in-memory no min-update-interval 1;", text, primaries, StateDir)
 	}
 	c.line("\t};")
 }
@@ -320,18 +342,24 @@ func (s *Server) writeCatalogZones(c *conf) {
 		c.line("zone %q {", text)
 		c.line("\ttype secondary;")
 		c.line("\tfile %q;", "catalog-"+Hash(map[string]string{"": text})[:16]+".db")
-		c.line("\tprimaries %s;", s.formatPrimaries(c, catalog))
+		c.line("\tprimaries %s;", s.formatPrimaries(c, catalog, netip.AddrPort{}))
 		c.line("\tallow-query { none; };")
 		c.line("};")
 	}
 }
 
-func (s *Server) formatPrimaries(c *conf, catalog Catalog) string {
+// formatPrimaries are the primaries of a catalog, or of its members, which may have a signer. BIND goes on to the next
+// primary where one refuses it a zone.
+func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)
 	}
 	var list strings.Builder
-	for _, at := range catalog.Primaries {
+	primaries := catalog.Primaries
+	if signer.IsValid() {
+		primaries = append(slices.Clone(primaries), signer)
+	}
+	for _, at := range primaries {
 		if !at.IsValid() || at.Addr().Zone() != "" {
 			c.fail("", "catalog %s has a primary that is no address", catalog.Zone)
 			continue

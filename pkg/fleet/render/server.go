@@ -30,7 +30,13 @@ type Server struct {
 
 	Control  ControlKeys
 	Transfer TransferKeys
-	Access   Access
+	// Peers are the TSIG keys by which servers transfer zones from a signer: those of its cluster. nil: none.
+	Peers  *TransferKeys
+	Access Access
+	// Hidden are the addresses of the hidden primary, from which a signer transfers what it signs.
+	Hidden []netip.AddrPort
+	// Policies are those by which a signer signs zones.
+	Policies []bind9.DNSSECPolicy
 	// Catalogs are those that the server follows, with the address of their primary.
 	Catalogs []Catalog
 	Platform Platform
@@ -63,6 +69,9 @@ type Platform struct {
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
+	// Signer is where members are transferred from that the primaries do not hand out, because they are signed; zero:
+	// there is none.
+	Signer netip.AddrPort
 }
 
 // DefaultVersion is BIND's release series where none is said.
@@ -87,8 +96,14 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 		own.RNDCKey, own.Storage, own.Placement = cmp.Or(own.RNDCKey, common.RNDCKey), cmp.Or(own.Storage, common.Storage), cmp.Or(own.Placement, common.Placement)
 		own.ZoneNamespaces = cmp.Or(own.ZoneNamespaces, common.ZoneNamespaces)
 		role := cluster.Spec.Secondary
-		if s.Role == bind9.RolePrimary {
+		switch s.Role {
+		case bind9.RolePrimary:
 			role = cluster.Spec.Primary
+		case bind9.RoleSigner:
+			role = nil
+			if dnssec := cluster.Spec.DNSSEC.DeepCopy(); dnssec != nil {
+				own.Storage, s.Policies = cmp.Or(instance.Spec.Storage, dnssec.Storage, common.Storage), dnssec.Policies
+			}
 		}
 		if role != nil {
 			service, resources = cmp.Or(service, role.Service), cmp.Or(resources, role.Resources)
@@ -112,5 +127,11 @@ func (s *Server) agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group is what the servers with one TSIG key are named by: the cluster, or a server that stands alone.
-func (s *Server) Group() string { return cmp.Or(s.Cluster, s.Name) }
+// Group is what the servers with one TSIG key are named by: the cluster, or a server that stands alone. A signer has a
+// key of its own, by which the hidden primary tells it from those that are not to have unsigned zones.
+func (s *Server) Group() string {
+	if s.Role == bind9.RoleSigner {
+		return s.Name
+	}
+	return cmp.Or(s.Cluster, s.Name)
+}

@@ -70,9 +70,14 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	if storage.StorageClassName != "" {
 		claim.WithStorageClassName(storage.StorageClassName)
 	}
+	// Zones are transferred again; the keys of a signer cannot be made again.
+	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	if s.Role == bind9.RoleSigner {
+		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	}
 	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(2).WithServiceName(s.Name).
 		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
-			WithWhenDeleted(appsv1.DeletePersistentVolumeClaimRetentionPolicyType).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
+			WithWhenDeleted(deleted).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
 		WithVolumeClaimTemplates(&coreac.PersistentVolumeClaimApplyConfiguration{
 			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: ptr(stateVolume), Labels: s.selector()}, Spec: claim,
 		})

@@ -141,8 +141,11 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ClusterBind9ProviderList{}.OpenAPIModelName():              schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderList(ref),
 		v1alpha1.ClusterBind9ProviderSpec{}.OpenAPIModelName():              schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref),
 		v1alpha1.ClusterBind9ProviderStatus{}.OpenAPIModelName():            schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref),
+		v1alpha1.ClusterDNSSEC{}.OpenAPIModelName():                         schema_kubizone_api_bind9_v1alpha1_ClusterDNSSEC(ref),
 		v1alpha1.ClusterReference{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_ClusterReference(ref),
 		v1alpha1.Config{}.OpenAPIModelName():                                schema_kubizone_api_bind9_v1alpha1_Config(ref),
+		v1alpha1.DNSSECPolicy{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref),
+		v1alpha1.DNSSECTiming{}.OpenAPIModelName():                          schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref),
 		v1alpha1.ExternalServer{}.OpenAPIModelName():                        schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref),
 		v1alpha1.Image{}.OpenAPIModelName():                                 schema_kubizone_api_bind9_v1alpha1_Image(ref),
 		v1alpha1.InstanceEndpoint{}.OpenAPIModelName():                      schema_kubizone_api_bind9_v1alpha1_InstanceEndpoint(ref),
@@ -5369,11 +5372,17 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
+					"dnssec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.",
+							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
+			v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterDNSSEC{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -5571,11 +5580,11 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"role": {
 						SchemaProps: spec.SchemaProps{
-							Description: "role is Primary or Secondary. Servers of both roles transfer the zones that they are to have. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`",
+							Description: "role is Primary, Secondary or Signer. Servers of each role transfer the zones that they are to have; a Signer signs zones for the others of its cluster and answers no clients. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`\n - `\"Signer\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Primary", "Secondary"},
+							Enum:        []interface{}{"Primary", "Secondary", "Signer"},
 						},
 					},
 					"clusterRef": {
@@ -6004,11 +6013,17 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
+					"dnssec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.",
+							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
+			metav1.LabelSelector{}.OpenAPIModelName(), v1alpha1.Agent{}.OpenAPIModelName(), v1alpha1.ClusterDNSSEC{}.OpenAPIModelName(), v1alpha1.Config{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.Placement{}.OpenAPIModelName(), v1alpha1.RNDCKey{}.OpenAPIModelName(), v1alpha1.RoleSettings{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName(), v1alpha1.TSIGKey{}.OpenAPIModelName()},
 	}
 }
 
@@ -6082,6 +6097,49 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 		},
 		Dependencies: []string{
 			metav1.Condition{}.OpenAPIModelName(), v1alpha1.ProvidedCluster{}.OpenAPIModelName(), v1alpha1.ServerCount{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_ClusterDNSSEC(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterDNSSEC is how a cluster signs zones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "storage of the signer, of type PersistentVolumeClaim: the keys are there and nowhere else. The claim stays when the signer is deleted. Absent: that of the cluster.",
+							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
+						},
+					},
+					"policies": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "policies are those that a Zone may name, beside \"default\": that of BIND, one key that is not rolled over.",
+							MaxItems:    ptr.To[int64](16),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.DNSSECPolicy{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DNSSECPolicy{}.OpenAPIModelName(), v1alpha1.Storage{}.OpenAPIModelName()},
 	}
 }
 
@@ -6329,6 +6387,135 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 		},
 		Dependencies: []string{
 			v1alpha1.ACL{}.OpenAPIModelName(), v1alpha1.RateLimit{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DNSSECPolicy says with which keys zones are signed: a key-signing key (KSK) and a zone-signing key (ZSK).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name by which a Zone names it: a DNS label. \"default\", \"insecure\" and \"none\" are BIND's own.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"algorithm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "algorithm of both keys. Defaults to ECDSAP256SHA256.\n\nPossible enum values:\n - `\"ECDSAP256SHA256\"`\n - `\"ECDSAP384SHA384\"`\n - `\"ED25519\"`\n - `\"RSASHA256\"`",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ECDSAP256SHA256", "ECDSAP384SHA384", "ED25519", "RSASHA256"},
+						},
+					},
+					"kskLifetime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kskLifetime is the age at which the KSK is replaced, and the DS with it. Absent: it is not.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"zskLifetime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zskLifetime is the age at which the ZSK is replaced. Absent: it is not.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"nsec3": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nsec3 denies names by their hashes (0 iterations, no salt, RFC 9276). Defaults to false: NSEC.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"timing": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timing are the times that rollovers wait. Absent: those of BIND.",
+							Ref:         ref(v1alpha1.DNSSECTiming{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Duration{}.OpenAPIModelName(), v1alpha1.DNSSECTiming{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DNSSECTiming are times of a dnssec-policy of BIND, whole seconds.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"dnskeyTTL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"maxZoneTTL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxZoneTTL is the longest TTL that a record of the zones has: so long answers of before are remembered. Absent: 24h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"parentDSTTL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"zonePropagationDelay": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zonePropagationDelay is how long the servers of the zone may take to have a change. Absent: 5m.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"parentPropagationDelay": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"publishSafety": {
+						SchemaProps: spec.SchemaProps{
+							Description: "publishSafety is waited beside these before a new key is used. Absent: 1h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"retireSafety": {
+						SchemaProps: spec.SchemaProps{
+							Description: "retireSafety is waited beside these before a former key goes. Absent: 1h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"signaturesValidity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "signaturesValidity is how long a signature is valid. Absent: 336h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"signaturesRefresh": {
+						SchemaProps: spec.SchemaProps{
+							Description: "signaturesRefresh is how long before its end a signature is made anew, less than nine tenths of signaturesValidity. Absent: 120h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Duration{}.OpenAPIModelName()},
 	}
 }
 
@@ -10511,10 +10698,10 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Signing until every server of the class has the signed zone, then Signed, and Unsigning from the removal of spec.dnssec until no resolver expects signatures.\n\nPossible enum values:\n - `\"Signed\"` is while every server of the class has the signed zone.\n - `\"Signing\"` is from the beginning until every server of the class has the signed zone.\n - `\"Unsigning\"` is from the removal of spec.dnssec until no resolver expects signatures.",
+							Description: "phase is Signing and Moving until every server of the class has the signed zone, then Signed. From the removal of spec.dnssec on it is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.\n\nPossible enum values:\n - `\"Expiring\"` : the DS leaves the caches of resolvers; the zone is signed as before.\n - `\"Moving\"` : the servers of the class go over to the signed zone, which they transfer from the signer.\n - `\"Returning\"` : the servers of the class go back to the unsigned zone.\n - `\"Signed\"` : every server of the class has the signed zone.\n - `\"Signing\"` : the signer makes the zone; the servers of the class have it unsigned.\n - `\"Withdrawing\"` : the DS leaves the servers of the parent; the zone is signed as before.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Signed", "Signing", "Unsigning"},
+							Enum:        []interface{}{"Expiring", "Moving", "Returning", "Signed", "Signing", "Withdrawing"},
 						},
 					},
 					"message": {

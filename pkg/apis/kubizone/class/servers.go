@@ -31,9 +31,9 @@ type Server struct {
 	Address string
 	// Key names the Secret with its TSIG key; nil: it has none, and is known by its address.
 	Key *v1alpha1.SecretReference
-	// Primary: its role is Primary.
-	Primary bool
-	Agent   Agent
+	// Primary and Signer: its role is that one.
+	Primary, Signer bool
+	Agent           Agent
 }
 
 // Agent is where the agent of a server is reached, and by which Secrets.
@@ -100,7 +100,8 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 }
 
 func serverOf(instance *bind9.Bind9Instance) Server {
-	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time, Primary: instance.Spec.Role == bind9.RolePrimary, Agent: agentOf(instance)}
+	server := Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time, Primary: instance.Spec.Role == bind9.RolePrimary,
+		Signer: instance.Spec.Role == bind9.RoleSigner, Agent: agentOf(instance)}
 	secret := instance.Name + "-tsig"
 	switch external := instance.Spec.External; {
 	case external != nil:
@@ -108,7 +109,7 @@ func serverOf(instance *bind9.Bind9Instance) Server {
 	case len(instance.Status.Addresses) > 0:
 		server.Address = instance.Status.Addresses[0]
 	}
-	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil {
+	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil && !server.Signer {
 		secret = ref.Name + "-tsig" // which the servers of a cluster have in common
 	}
 	if secret != "" {

@@ -53,7 +53,8 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	if dnssec.FQDN == "" || dnssec.FQDN != before.Status.FQDN {
 		errs = append(errs, field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN), fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone (S12.2)", before.Status.FQDN)))
 	}
-	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECSigned, v1alpha1.DNSSECUnsigning)...)
+	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned,
+		v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring, v1alpha1.DNSSECReturning)...)
 	if len(dnssec.Message) > maxMessage {
 		errs = append(errs, field.TooLong(path.Child("message"), "", maxMessage))
 	}

@@ -177,7 +177,7 @@ func validateCluster(spec *bind9.Bind9ClusterSpec, rules *FleetRules) field.Erro
 		errs = append(errs, validateService(role.Service, path.Child("service"))...)
 		errs = append(errs, validateResources(role.Resources, path.Child("resources"))...)
 	}
-	return errs
+	return append(errs, validateClusterDNSSEC(spec.DNSSEC, spec.Storage, specPath.Child("dnssec"))...)
 }
 
 func validateRoleLabels(labels map[string]string, path *field.Path) field.ErrorList {
@@ -202,9 +202,12 @@ func validateRoleLabels(labels map[string]string, path *field.Path) field.ErrorL
 
 func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.ErrorList {
 	var errs field.ErrorList
-	roles := []bind9.Role{bind9.RolePrimary, bind9.RoleSecondary}
+	roles := []bind9.Role{bind9.RolePrimary, bind9.RoleSecondary, bind9.RoleSigner}
 	if spec.Role == "" {
-		errs = append(errs, field.Required(specPath.Child("role"), "Primary or Secondary"))
+		errs = append(errs, field.Required(specPath.Child("role"), "Primary, Secondary or Signer"))
+	}
+	if spec.Role == bind9.RoleSigner && spec.ClusterRef == nil {
+		errs = append(errs, field.Required(specPath.Child("clusterRef"), "a Signer signs for the servers of a Bind9Cluster: name it (S12.4)"))
 	}
 	errs = append(errs, validateChoice(spec.Role, specPath.Child("role"), roles...)...)
 	if spec.ClusterRef != nil {

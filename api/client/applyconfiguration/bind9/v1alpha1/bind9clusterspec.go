@@ -17,6 +17,9 @@ type Bind9ClusterSpecApplyConfiguration struct {
 	// secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts
 	// them.
 	Secondary *RoleSettingsApplyConfiguration `json:"secondary,omitempty"`
+	// dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server,
+	// NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.
+	DNSSEC *ClusterDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 }
 
 // Bind9ClusterSpecApplyConfiguration constructs a declarative configuration of the Bind9ClusterSpec type for use with
@@ -110,5 +113,13 @@ func (b *Bind9ClusterSpecApplyConfiguration) WithPrimary(value *RoleSettingsAppl
 // If called multiple times, the Secondary field is set to the value of the last call.
 func (b *Bind9ClusterSpecApplyConfiguration) WithSecondary(value *RoleSettingsApplyConfiguration) *Bind9ClusterSpecApplyConfiguration {
 	b.Secondary = value
+	return b
+}
+
+// WithDNSSEC sets the DNSSEC field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DNSSEC field is set to the value of the last call.
+func (b *Bind9ClusterSpecApplyConfiguration) WithDNSSEC(value *ClusterDNSSECApplyConfiguration) *Bind9ClusterSpecApplyConfiguration {
+	b.DNSSEC = value
 	return b
 }

@@ -14,7 +14,8 @@ import (
 //
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpecApplyConfiguration struct {
-	// role is Primary or Secondary. Servers of both roles transfer the zones that they are to have. Immutable.
+	// role is Primary, Secondary or Signer. Servers of each role transfer the zones that they are to have; a Signer
+	// signs zones for the others of its cluster and answers no clients. Immutable.
 	Role *bind9v1alpha1.Role `json:"role,omitempty"`
 	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
 	// Immutable.

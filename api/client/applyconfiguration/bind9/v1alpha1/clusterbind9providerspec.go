@@ -133,3 +133,11 @@ func (b *ClusterBind9ProviderSpecApplyConfiguration) WithSecondary(value *RoleSe
 	b.Bind9ClusterSpecApplyConfiguration.Secondary = value
 	return b
 }
+
+// WithDNSSEC sets the DNSSEC field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DNSSEC field is set to the value of the last call.
+func (b *ClusterBind9ProviderSpecApplyConfiguration) WithDNSSEC(value *ClusterDNSSECApplyConfiguration) *ClusterBind9ProviderSpecApplyConfiguration {
+	b.Bind9ClusterSpecApplyConfiguration.DNSSEC = value
+	return b
+}

@@ -17,8 +17,8 @@ import (
 type ZoneDNSSECStatusApplyConfiguration struct {
 	// fqdn is the name of the zone that is signed. A write is refused where the zone has another name.
 	FQDN *string `json:"fqdn,omitempty"`
-	// phase is Signing until every server of the class has the signed zone, then Signed, and Unsigning from the removal
-	// of spec.dnssec until no resolver expects signatures.
+	// phase is Signing and Moving until every server of the class has the signed zone, then Signed. From the removal of
+	// spec.dnssec on it is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.
 	Phase *kubizonev1alpha1.DNSSECPhase `json:"phase,omitempty"`
 	// message says what the phase waits for.
 	Message *string `json:"message,omitempty"`

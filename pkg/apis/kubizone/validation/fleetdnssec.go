@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+const (
+	maxPolicies = 16
+	// maxPolicyTime bounds each time of a policy.
+	maxPolicyTime = 10 * 365 * 24 * time.Hour
+)
+
+// builtinPolicies are those that BIND has, which cannot be defined anew.
+var builtinPolicies = []string{"default", "insecure", "none"}
+
+// validateClusterDNSSEC judges how a cluster signs zones. of is the storage of the cluster.
+func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
+	if dnssec == nil {
+		return nil
+	}
+	errs := validateStorage(dnssec.Storage, path.Child("storage"))
+	if storage := cmp.Or(dnssec.Storage, of); storage == nil || storage.Type != bind9.StoragePersistentVolumeClaim {
+		errs = append(errs, field.Required(path.Child("storage"), "the signer keeps its keys on a claim: write type PersistentVolumeClaim and a capacity, as 1Gi (S12.4)"))
+	}
+	if n := len(dnssec.Policies); n > maxPolicies {
+		return append(errs, field.TooMany(path.Child("policies"), n, maxPolicies))
+	}
+	names := map[string]bool{}
+	for i := range dnssec.Policies {
+		policy, at := &dnssec.Policies[i], path.Child("policies").Index(i)
+		switch wrong := utilvalidation.IsDNS1123Label(policy.Name); {
+		case policy.Name == "":
+			errs = append(errs, field.Required(at.Child("name"), "the name by which a Zone names the policy"))
+		case len(wrong) > 0:
+			errs = append(errs, field.Invalid(at.Child("name"), cut(policy.Name), wrong[0]))
+		case slices.Contains(builtinPolicies, policy.Name):
+			errs = append(errs, field.Invalid(at.Child("name"), policy.Name, "is a policy that BIND has: choose another name"))
+		case names[policy.Name]:
+			errs = append(errs, field.Duplicate(at.Child("name"), policy.Name))
+		}
+		names[policy.Name] = true
+		errs = append(errs, validateChoice(policy.Algorithm, at.Child("algorithm"), bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384, bind9.DNSSECED25519)...)
+		errs = append(errs, validatePolicyTimes(policy, at)...)
+	}
+	return errs
+}
+
+// validatePolicyTimes judges the times of a policy as BIND does when it reads them.
+func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
+	timing := policy.Timing
+	if timing == nil {
+		timing = &bind9.DNSSECTiming{}
+	}
+	var errs field.ErrorList
+	read := func(at *field.Path, given *metav1.Duration, otherwise time.Duration) time.Duration {
+		if given == nil {
+			return otherwise
+		}
+		if d := given.Duration; d < time.Second || d > maxPolicyTime || d%time.Second != 0 {
+			errs = append(errs, field.Invalid(at, given.Duration.String(), "must be whole seconds from 1s to 87600h, which is ten years"))
+		}
+		return given.Duration
+	}
+	at := path.Child("timing")
+	dnskeyTTL, maxTTL := read(at.Child("dnskeyTTL"), timing.DNSKEYTTL, time.Hour), read(at.Child("maxZoneTTL"), timing.MaxZoneTTL, 24*time.Hour)
+	dsTTL := read(at.Child("parentDSTTL"), timing.ParentDSTTL, 24*time.Hour)
+	spread, parentSpread := read(at.Child("zonePropagationDelay"), timing.ZonePropagationDelay, 5*time.Minute), read(at.Child("parentPropagationDelay"), timing.ParentPropagationDelay, time.Hour)
+	publish, retire := read(at.Child("publishSafety"), timing.PublishSafety, time.Hour), read(at.Child("retireSafety"), timing.RetireSafety, time.Hour)
+	validity, refresh := read(at.Child("signaturesValidity"), timing.SignaturesValidity, 14*24*time.Hour), read(at.Child("signaturesRefresh"), timing.SignaturesRefresh, 5*24*time.Hour)
+	if len(errs) > 0 {
+		return errs
+	}
+	if refresh >= validity*9/10 {
+		errs = append(errs, field.Invalid(at.Child("signaturesRefresh"), refresh.String(), fmt.Sprintf("must be less than nine tenths of signaturesValidity, which is %s", validity)))
+	}
+	for name, key := range map[string]struct {
+		lifetime *metav1.Duration
+		least    time.Duration
+	}{
+		"kskLifetime": {policy.KSKLifetime, max(dnskeyTTL+publish+spread, dsTTL+retire+parentSpread)},
+		"zskLifetime": {policy.ZSKLifetime, max(dnskeyTTL+publish+spread, validity-refresh+maxTTL+retire+spread)},
+	} {
+		if lifetime := read(path.Child(name), key.lifetime, maxPolicyTime); key.lifetime != nil && lifetime <= key.least {
+			errs = append(errs, field.Invalid(path.Child(name), lifetime.String(), fmt.Sprintf("must be more than %s: so long a rollover takes with these times", key.least)))
+		}
+	}
+	return errs
+}

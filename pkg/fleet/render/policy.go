@@ -1,0 +1,71 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+)
+
+// formatPeers are the keys of a signer's peers, as elements of an address list.
+func (s *Server) formatPeers() string {
+	if s.Peers == nil {
+		return ""
+	}
+	return " " + s.Peers.formatList()
+}
+
+// HiddenPrimary is the name of the list of the hidden primary's addresses in the configuration of a signer: its zones
+// follow a change of the addresses.
+const HiddenPrimary = "kubizone"
+
+// signaturesJitter is BIND's default, which has to be less than the validity. Releases before 9.18.27 cannot be told
+// of another one.
+const signaturesJitter = 12 * time.Hour
+
+// writePolicy writes a dnssec-policy. It always has keys: named 9.18 aborts on a policy with an empty list of them.
+func (c *conf) writePolicy(policy *bind9.DNSSECPolicy) {
+	algorithm := strings.ToLower(string(cmp.Or(policy.Algorithm, bind9.DNSSECECDSAP256SHA256)))
+	lifetime := func(of *metav1.Duration) string {
+		if of == nil {
+			return "unlimited"
+		}
+		return formatSeconds(of)
+	}
+	c.line("dnssec-policy %q {", policy.Name)
+	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm, lifetime(policy.ZSKLifetime), algorithm)
+	if policy.NSEC3 {
+		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
+	}
+	if t := policy.Timing; t != nil {
+		for _, one := range []struct {
+			option string
+			value  *metav1.Duration
+		}{
+			{"dnskey-ttl", t.DNSKEYTTL}, {"max-zone-ttl", t.MaxZoneTTL}, {"parent-ds-ttl", t.ParentDSTTL},
+			{"zone-propagation-delay", t.ZonePropagationDelay}, {"parent-propagation-delay", t.ParentPropagationDelay},
+			{"publish-safety", t.PublishSafety}, {"retire-safety", t.RetireSafety},
+			{"signatures-validity", t.SignaturesValidity}, {"signatures-validity-dnskey", t.SignaturesValidity}, {"signatures-refresh", t.SignaturesRefresh},
+		} {
+			if one.value != nil {
+				c.line("\t%s %s;", one.option, formatSeconds(one.value))
+			}
+		}
+		if t.SignaturesValidity != nil && t.SignaturesValidity.Duration <= signaturesJitter {
+			c.line("\tsignatures-jitter PT0S;")
+		}
+	}
+	c.line("};")
+}
+
+// formatSeconds is a time as BIND reads it.
+func formatSeconds(d *metav1.Duration) string {
+	return fmt.Sprintf("PT%dS", int64(d.Duration/time.Second))
+}
