@@ -242,6 +242,10 @@ var table = []row{
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
+		pkg: "pkg/controller/signing", may: []string{"pkg/controller/...", "pkg/bindagent/client", "pkg/bindagent/protocol", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/zoneview", "api/...", "pkg/apis/kubizone/class", "pkg/dns/..."},
+		avoid: []string{etcd, miekg},
+		why:   "it drives a signer by its agent and asks servers by DNS: what a zone contains it reads, and never writes",
+	}, {
 		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/bindagent/client", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -27,6 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/signing"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/version"
@@ -44,6 +47,7 @@ type worker struct {
 	identity   string
 	cluster    kubernetes.Interface
 	controller *class.Controller
+	signing    *signing.Controller
 	recorder   events.EventBroadcaster
 }
 
@@ -71,7 +75,12 @@ func (c *Config) Run(ctx context.Context) error {
 		w.Say("ready: waiting for Lease %s as %s", w.Lease, w.identity)
 		return w.WorkWithLease(running, outlasting, process.Lease{
 			Of: w.Lease, Identity: w.identity, Name: class.FieldManager, Duration: w.LeaseDuration, Client: w.cluster.CoordinationV1(),
-		}, w.controller.Run)
+		}, func(ctx context.Context) error {
+			var all sync.WaitGroup
+			defer all.Wait()
+			all.Go(func() { w.signing.Run(ctx) })
+			return w.controller.Run(ctx)
+		})
 	})
 }
 
@@ -101,8 +110,9 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
+	agents, selected, zones := transferclass.NewAgents(secrets), transferclass.NewServers(servers), ours.Kubizone().V1alpha1().Zones()
 	sources := delivering.Sources{
-		Members: members, Views: set, Client: client, Servers: transferclass.NewServers(servers), Agents: transferclass.NewAgents(secrets), Secrets: secrets, Keys: &transferclass.Keys{},
+		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
@@ -116,7 +126,14 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Feed, err = fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: ours.Kubizone().V1alpha1().Zones(), Set: set, Registry: w.Registry})
+	w.Feed, err = fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: set, Registry: w.Registry})
+	if err != nil {
+		return nil, err
+	}
+	w.signing, err = signing.New(signing.Config{
+		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(), Views: set,
+		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers, Now: time.Now,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
 		return bind9.NewUpdater(bind9.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
 	}
-	config, target := bind9.Config{Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances}, ""
+	config, target := bind9.Config{Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances, Signed: sources.isSigned(of.Name)}, ""
 	var catalog name.Name
 	if config.Mode == bind9.Catalog {
 		var err error
@@ -64,6 +64,21 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 		return nil, "", err
 	}
 	return &keyHolder{provider, servers.release}, target, nil
+}
+
+// isSigned reports whether the servers of a class have a zone from its signer.
+func (s Sources) isSigned(class string) func(uid string) bool {
+	if s.Zones == nil {
+		return nil
+	}
+	return func(uid string) bool {
+		at, ok := s.Members.Zone(class, uid)
+		if !ok {
+			return false
+		}
+		zone, err := s.Zones.Zones(at.Namespace).Get(at.Name)
+		return err == nil && string(zone.UID) == uid && transferclass.IsBySigner(zone)
+	}
 }
 
 // readServers reads the servers of a class.
@@ -118,12 +133,18 @@ func (r *readServers) byCatalog() bool {
 func (r *readServers) toInstances(selected transferclass.Selected) []bind9.Instance {
 	instances := make([]bind9.Instance, 0, len(selected.Known)+len(selected.Waiting))
 	for i, server := range selected.Known {
+		if server.Signer && !r.byCatalog() {
+			continue // nothing is signed in the other modes
+		}
 		shown := selected.Peers.Secondaries[i]
-		instances = append(instances, bind9.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary})
+		instances = append(instances, bind9.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary, Signer: server.Signer})
 		r.addAgent(&instances[len(instances)-1], server)
 	}
 	for _, server := range selected.Waiting {
-		instances = append(instances, bind9.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary, Err: server.Err})
+		if server.Signer && !r.byCatalog() {
+			continue
+		}
+		instances = append(instances, bind9.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary, Signer: server.Signer, Err: server.Err})
 		r.addAgent(&instances[len(instances)-1], server.Server)
 	}
 	return instances

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	controller "kubi.zone/kubizone/pkg/controller/class"
@@ -56,6 +57,8 @@ type Sources struct {
 	// Servers are those of classes with a block bind9, whose keys Secrets has, and Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *transferclass.Agents
+	// Zones say which of them are signed; nil: none are.
+	Zones   listers.ZoneLister
 	Secrets controller.Secrets
 	// Keys are those of the classes that have a provider; nil: classes are not compared.
 	Keys *transferclass.Keys

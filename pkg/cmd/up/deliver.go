@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -21,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/signing"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/version"
@@ -47,8 +49,9 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	// Of their own: nothing waits for them.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
+	agents := transferclass.NewAgents(secrets)
 	sources := delivering.Sources{
-		Members: members, Views: zones, Client: client, Servers: servers, Agents: transferclass.NewAgents(secrets), Secrets: secrets, Keys: &transferclass.Keys{},
+		Members: members, Views: zones, Client: client, Servers: servers, Zones: informers.Kubizone().V1alpha1().Zones().Lister(), Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
@@ -70,6 +73,13 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
+	signer, err := signing.New(signing.Config{
+		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), Views: zones,
+		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
 	all.startPart(ctx, "controller", func(ctx context.Context) error {
 		var running sync.WaitGroup
 		defer running.Wait()
@@ -79,6 +89,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		fleet.StartWithContext(ctx)
 		running.Go(func() { members.Run(ctx) })
 		running.Go(func() { classes.Run(ctx) })
+		running.Go(func() { signer.Run(ctx) })
 		// Which names are taken is not known before.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err

@@ -74,7 +74,7 @@ func trimZone(object any) (any, error) {
 		maps.DeleteFunc(zone.Annotations, func(key, _ string) bool {
 			return key != v1alpha1.AnnotationPaused && key != v1alpha1.AnnotationAcceptSerial && key != v1alpha1.AnnotationVerifyRequestedAt
 		})
-		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy}
+		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy, DNSSEC: zone.Spec.DNSSEC}
 	}
 	return object, nil
 }

@@ -112,7 +112,7 @@ func New(config Config) (*Controller, error) {
 	})
 	zones, errZones := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
-			if zone, ok := after.(*v1alpha1.Zone); ok && isPaused(before.(*v1alpha1.Zone)) != isPaused(zone) {
+			if zone, ok := after.(*v1alpha1.Zone); ok && (isPaused(before.(*v1alpha1.Zone)) != isPaused(zone) || IsBySigner(before.(*v1alpha1.Zone)) != IsBySigner(zone)) {
 				for name := range c.Members.classesOf(string(zone.UID)) {
 					c.queue.Add(task{class: name})
 				}
@@ -427,7 +427,9 @@ func sameKey(a, b primary.Key) bool {
 
 func samePeers(a, b Peers) bool {
 	return a.Catalog == b.Catalog && slices.EqualFunc(a.Class.Keys, b.Class.Keys, sameKey) && slices.Equal(a.Class.Notify, b.Class.Notify) &&
-		slices.EqualFunc(a.Class.Allow, b.Class.Allow, func(a, b primary.Rule) bool { return a.Key == b.Key && slices.Equal(a.Prefixes, b.Prefixes) })
+		slices.EqualFunc(a.Class.Allow, b.Class.Allow, func(a, b primary.Rule) bool {
+			return a.Key == b.Key && a.Signs == b.Signs && slices.Equal(a.Prefixes, b.Prefixes)
+		})
 }
 
 // readMembership is what the class has now.
@@ -437,10 +439,17 @@ func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 		members = c.Members.OfServers
 	}
 	now := members(of.Name, of.CreationTimestamp.Time)
-	now.Paused = map[string]bool{}
+	now.Paused, now.Signed = map[string]bool{}, map[string]bool{}
 	for uid, at := range c.Members.Zones(of.Name) {
-		if zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name); err == nil && isPaused(zone) {
+		zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
+		if err != nil {
+			continue
+		}
+		if isPaused(zone) {
 			now.Paused[uid] = true
+		}
+		if IsBySigner(zone) {
+			now.Signed[uid] = true
 		}
 	}
 	return now
@@ -453,7 +462,8 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		return nil
 	}
 	now := c.readMembership(known.of)
-	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) && maps.Equal(now.Unconfirmed, known.members.Unconfirmed) {
+	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) && maps.Equal(now.Unconfirmed, known.members.Unconfirmed) &&
+		maps.Equal(now.Signed, known.members.Signed) {
 		return nil
 	}
 	here := map[string]bool{}

@@ -274,10 +274,10 @@ func TestReadPeers(t *testing.T) {
 	}), get)
 	do(t, err)
 	told := fmt.Sprint(peers.Class.Notify)
-	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false false} {[2001:db8::1]:5353 own.example. true false} {192.0.2.9:53 common.example. false false}]" {
+	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false false false} {[2001:db8::1]:5353 own.example. true false false} {192.0.2.9:53 common.example. false false false}]" {
 		t.Errorf("catalog %s, told %s", peers.Catalog, told)
 	}
-	if fmt.Sprint(peers.Class.Allow) != "[{[] common.example.} {[] own.example.}]" || len(peers.Class.Keys) != 2 {
+	if fmt.Sprint(peers.Class.Allow) != "[{[] common.example. false} {[] own.example. false}]" || len(peers.Class.Keys) != 2 {
 		t.Errorf("let in: %v", peers.Class.Allow)
 	}
 	if s := peers.Secondaries; len(s) != 3 || s[0].Key.Name != "common.example." || s[1].Key.Name != "own.example." || s[1].Key.Algorithm != "hmac-sha512." || s[1].Name != "[2001:db8::1]:5353" {
@@ -289,7 +289,7 @@ func TestReadPeers(t *testing.T) {
 	}, "broken": {"name": "two.example", "secret": octets, "next-name": "three.example"}})
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("common"), Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}), rotates)
 	do(t, err)
-	if got := fmt.Sprint(peers.Class.Allow, peers.Class.Notify); got != "[{[] two.example.} {[] one.example.}] [{192.0.2.1:53 two.example. false false}]" || len(peers.Class.Keys) != 2 || peers.Class.Keys[1].Algorithm != "hmac-sha512." || peers.Secondaries[0].Key.Name != "two.example." {
+	if got := fmt.Sprint(peers.Class.Allow, peers.Class.Notify); got != "[{[] two.example. false} {[] one.example. false}] [{192.0.2.1:53 two.example. false false false}]" || len(peers.Class.Keys) != 2 || peers.Class.Keys[1].Algorithm != "hmac-sha512." || peers.Secondaries[0].Key.Name != "two.example." {
 		t.Errorf("while keys rotate: %s, %+v", got, peers.Secondaries)
 	}
 	if _, err := ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("broken")}), rotates); err == nil || !strings.Contains(err.Error(), `data["next-secret"]`) {
@@ -300,7 +300,7 @@ func TestReadPeers(t *testing.T) {
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
 	}}), get)
 	do(t, err)
-	if told := fmt.Sprint(peers.Class.Notify); told != "[{192.0.2.1:53  false false} {192.0.2.2:53  false true}]" {
+	if told := fmt.Sprint(peers.Class.Notify); told != "[{192.0.2.1:53  false false false} {192.0.2.2:53  false true false}]" {
 		t.Errorf("told %s", told)
 	}
 	if s := peers.Secondaries; !s[0].Signs || s[0].Signer != "" || s[1].Signs || s[1].Signer != "192.0.2.1" || s[2].Signer != "192.0.2.1" {
@@ -313,7 +313,7 @@ func TestReadPeers(t *testing.T) {
 		local.Spec.AllowLocalAddresses = leave
 		peers, err := ReadPeers(local, get)
 		do(t, err)
-		want := map[bool]string{false: "[{[192.0.2.1/32] }]", true: "[{[192.0.2.1/32] } {[127.0.0.1/32] }]"}[leave]
+		want := map[bool]string{false: "[{[192.0.2.1/32]  false}]", true: "[{[192.0.2.1/32]  false} {[127.0.0.1/32]  false}]"}[leave]
 		if got := fmt.Sprint(peers.Class.Allow); got != want || len(peers.Class.Notify) != strings.Count(want, "/32") || len(peers.Secondaries) != 2 {
 			t.Errorf("leave %v: let in %s, told %v", leave, got, peers.Class.Notify)
 		}

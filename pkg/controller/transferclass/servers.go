@@ -189,5 +189,5 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	for i, server := range s.Known {
 		s.Peers.Secondaries[i].Name = RowName(server)
 	}
-	return s, nil
+	return s, s.markSigner(secret)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,6 +48,8 @@ type Instance struct {
 	Primary bool
 	// Leaving: the class does not select it any more, and it may have the zone.
 	Leaving bool
+	// Signer: it signs the zones in Config.Signed, and the others transfer these from it. It has no other zone.
+	Signer bool
 	// Err is why it cannot be asked by DNS yet, where that is not a missing address.
 	Err *delivery.Error
 }
@@ -75,6 +78,8 @@ type Config struct {
 	// of those that may have the zone: each of them that the class does not select any more, and that still runs, is
 	// Leaving.
 	Instances func(known []string) ([]Instance, error)
+	// Signed reports whether instances have a zone from the signer; nil: of none.
+	Signed func(uid string) bool
 	// Primaries are those that instances fetch from in the mode Transfer.
 	Primaries []netip.AddrPort
 	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
@@ -84,6 +89,7 @@ type Config struct {
 // Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
+	shown  *transfer.Provider
 
 	mu sync.Mutex
 	// ensured are the zones, by UID and instance, that an agent has said to have as they shall be, before the zone was
@@ -109,10 +115,14 @@ func New(config Config) (*Provider, error) {
 	case config.Mode == Transfer && len(config.Primaries) == 0:
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that instances fetch from")
 	}
-	if _, err := transfer.New(config.Shown); err != nil {
+	if config.Signed == nil {
+		config.Signed = func(string) bool { return false }
+	}
+	shown, err := transfer.New(config.Shown)
+	if err != nil {
 		return nil, err
 	}
-	return &Provider{config: config, ensured: map[[2]string]bool{}}, nil
+	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
 }
 
 // fleet is what one call works with.
@@ -123,8 +133,8 @@ type fleet struct {
 	waiting []Instance
 }
 
-// readFleet asks for the instances (promise 1).
-func (p *Provider) readFleet(known []string) (*fleet, error) {
+// readFleet asks for the instances (promise 1), as they are asked for a zone that the signer signs, or for others.
+func (p *Provider) readFleet(known []string, signed bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
@@ -133,20 +143,28 @@ func (p *Provider) readFleet(known []string) (*fleet, error) {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both", len(all), MaxInstances)
 	}
 	f := &fleet{}
-	shown := p.config.Shown
-	shown.Secondaries = nil
+	signer := ""
+	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && signed {
+		signer = all[at].Name
+	}
+	var secondaries []transfer.Secondary
 	for _, instance := range all {
 		switch {
+		case instance.Signer && !signed:
 		case instance.Leaving:
 			f.leaving = append(f.leaving, instance)
 		case instance.waits():
 			f.waiting = append(f.waiting, instance)
 		default:
 			f.instances = append(f.instances, instance)
-			shown.Secondaries = append(shown.Secondaries, transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer})
+			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer || instance.Signer, Signs: instance.Signer}
+			if !instance.Signer {
+				one.Signer = signer
+			}
+			secondaries = append(secondaries, one)
 		}
 	}
-	f.Provider, err = transfer.New(shown)
+	f.Provider, err = p.shown.WithSecondaries(secondaries)
 	return f, err
 }
 
@@ -157,7 +175,8 @@ func noInstances() *delivery.Error {
 
 // Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	f, err := p.readFleet(plan.Servers)
+	signed := p.config.Signed(plan.UID)
+	f, err := p.readFleet(plan.Servers, signed)
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -172,6 +191,9 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		}
 	}
 	report, err := f.Provider.Deliver(ctx, plan, fence)
+	if p.config.Signed(plan.UID) != signed {
+		return delivery.Report{}, goesOver(plan)
+	}
 	for i, row := range report.Servers {
 		if row.Err == nil || row.Err.Reason != delivery.ReasonZoneNotFound {
 			continue
@@ -195,6 +217,12 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		report.Confirmed = 0
 	}
 	return report, err
+}
+
+// goesOver is the error of a call during which the servers began to go over to the signer, or back: a serial of the
+// signer is not one that is ahead of the zone's.
+func goesOver(plan delivery.Plan) *delivery.Error {
+	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
 }
 
 // makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
@@ -341,7 +369,7 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 
 // Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5).
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	f, err := p.readFleet(plan.Servers)
+	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -369,11 +397,15 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 
 // Verify asks each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	f, err := p.readFleet(plan.Servers)
+	signed := p.config.Signed(plan.UID)
+	f, err := p.readFleet(plan.Servers, signed)
 	if err != nil {
 		return delivery.Drift{}, err
 	}
 	drift, err := f.Provider.Verify(ctx, plan)
+	if p.config.Signed(plan.UID) != signed {
+		return delivery.Drift{}, goesOver(plan)
+	}
 	for _, instance := range f.waiting {
 		drift.Servers = append(drift.Servers, instance.waitingRow())
 	}
@@ -388,7 +420,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 
 // Health asks each instance by DNS, and in the mode Transfer its agent.
 func (p *Provider) Health(ctx context.Context) error {
-	f, err := p.readFleet(nil)
+	f, err := p.readFleet(nil, false)
 	if err != nil {
 		return err
 	}

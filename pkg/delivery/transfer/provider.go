@@ -73,7 +73,11 @@ type Config struct {
 // Provider delivers zones to the secondaries of one class.
 type Provider struct {
 	config Config
+	*signedZones
+}
 
+// signedZones are what is known of zones at secondaries that sign them.
+type signedZones struct {
 	mu      sync.Mutex
 	zones   map[signedKey]*signedZone
 	sweepAt int
@@ -113,7 +117,19 @@ func New(config Config) (*Provider, error) {
 			return nil, errors.New("no changes are kept")
 		}
 	}
-	return &Provider{config: config, zones: map[signedKey]*signedZone{}}, nil
+	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}}, nil
+}
+
+// WithSecondaries is a provider for other secondaries, which knows what this one knows of zones at those that sign.
+func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
+	config := p.config
+	config.Secondaries = secondaries
+	other, err := New(config)
+	if err != nil {
+		return nil, err
+	}
+	other.signedZones = p.signedZones
+	return other, nil
 }
 
 // Deliver puts the zone into the class and waits a moment for the secondaries to have it. A longer wait would keep a

@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+const (
+	// workers are how many zones are looked at at the same time; a signer takes one request at a time.
+	workers = 4
+	// lookTimeout bounds one look.
+	lookTimeout = time.Minute
+	// writeTimeout bounds one request to the API.
+	writeTimeout = 10 * time.Second
+	// secretAge is how long a Secret is taken to be as it was read.
+	secretAge = 5 * time.Second
+)
+
+// Config of a Controller. All fields are required.
+type Config struct {
+	Client versioned.Interface
+	// Zones, Deliveries and Classes are started by the caller. The transform of Zones leaves spec.dnssec.
+	Zones      informers.ZoneInformer
+	Deliveries informers.DeliveryInformer
+	Classes    informers.DNSClassInformer
+	Views      *zoneview.Set
+	Servers    *transferclass.Servers
+	Agents     *transferclass.Agents
+	Secrets    class.Secrets
+	// ParentServers finds the servers of the zone above one of which no Zone is above.
+	ParentServers func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error)
+	Now           func() time.Time
+}
+
+// Controller signs zones. It runs once, in one process at a time.
+type Controller struct {
+	Config
+	memory memory
+	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	synced []cache.InformerSynced
+}
+
+// New registers with the informers and does nothing before Run.
+func New(config Config) (*Controller, error) {
+	c := &Controller{
+		Config: config, memory: memory{zones: map[types.UID]*remembered{}, secrets: map[string]readSecret{}},
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)),
+	}
+	zones, err := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: c.zoneChanged,
+		UpdateFunc: func(before, after any) {
+			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
+			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC, is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN {
+				c.zoneChanged(is)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if zone, ok := object.(*v1alpha1.Zone); ok {
+				c.memory.remove(zone.UID)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("informers: %w", err)
+	}
+	_, err = c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: c.deliveryChanged,
+		UpdateFunc: func(before, after any) {
+			if before.(*v1alpha1.Delivery).Status.FQDN == "" {
+				c.deliveryChanged(after)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("informers: %w", err)
+	}
+	c.synced = []cache.InformerSynced{zones.HasSynced, c.Deliveries.Informer().HasSynced, c.Classes.Informer().HasSynced}
+	return c, nil
+}
+
+func (c *Controller) zoneChanged(object any) {
+	if zone, ok := object.(*v1alpha1.Zone); ok && (zone.Spec.DNSSEC != nil || zone.Status.DNSSEC != nil) {
+		c.queue.Add(cache.MetaObjectToName(zone))
+	}
+}
+
+// deliveryChanged looks at a zone that a class has begun to deliver.
+func (c *Controller) deliveryChanged(object any) {
+	one, ok := object.(*v1alpha1.Delivery)
+	if !ok || one.Status.FQDN == "" {
+		return
+	}
+	if zone, err := c.Zones.Lister().Zones(one.Namespace).Get(one.Spec.Zone.Name); err == nil {
+		c.zoneChanged(zone)
+	}
+}
+
+// Run works until ctx ends. Zones stay signed as they are.
+func (c *Controller) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, c.queue.ShutDown)()
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		return
+	}
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for {
+				at, end := c.queue.Get()
+				if end {
+					return
+				}
+				c.lookAt(ctx, at)
+				c.queue.Done(at)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
+	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
+	if err != nil {
+		return // it is gone, with its status
+	}
+	looking, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	again, err := c.syncZone(looking, zone)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		klog.FromContext(ctx).Error(err, "A zone is not signed as it should be; it is tried again", "zone", at)
+		c.queue.AddRateLimited(at)
+	default:
+		c.queue.Forget(at)
+		if again > 0 {
+			c.queue.AddAfter(at, again)
+		}
+	}
+}
+
+// fence refuses what an older look at the zone would do at the signer.
+func (w *work) fence(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	live, err := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return err
+	case live.UID != w.zone.UID || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
+		return errors.New("the Zone has changed since it was read")
+	}
+	return nil
+}
+
+// maxMessage bounds a message of the status, in octets.
+const maxMessage = 512
+
+// writeStatus writes status.dnssec, if it differs. What it replaces of the DS the parent replaces in the same moment.
+func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
+	if status != nil {
+		status.FQDN = w.zone.Status.FQDN
+		if status.Phase != "" && w.signer.Name != "" {
+			status.Signer = &v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
+		}
+		if len(status.Message) > maxMessage {
+			status.Message = status.Message[:maxMessage]
+		}
+	}
+	if equality.Semantic.DeepEqual(status, w.zone.Status.DNSSEC) {
+		return nil
+	}
+	var body any
+	if status != nil {
+		// A merge patch leaves what it does not name.
+		body = map[string]any{
+			"fqdn": status.FQDN, "phase": status.Phase, "message": status.Message, "policy": status.Policy, "signer": status.Signer,
+			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS,
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": w.zone.UID}, "status": map[string]any{"dnssec": body}})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: class.FieldManager}, "dnssec")
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // another Zone by now
+	}
+	return err
+}
+
+// writeProblem says in the status why a zone cannot be looked at. The phase stays.
+func (w *work) writeProblem(ctx context.Context, problem error) error {
+	status := w.zone.Status.DNSSEC.DeepCopy()
+	if status == nil {
+		status = &v1alpha1.ZoneDNSSECStatus{}
+	}
+	status.Message = problem.Error()
+	return w.writeStatus(ctx, status)
+}
+
+// serialMargin is how far the serial goes past that of the signer, which signs on until every server has left it: a
+// server that had a later serial from there would wait for a day until the zone passes it again.
+const serialMargin = 100
+
+// raiseSerial asks for a serial past that of the servers, as for any secondary that is ahead (S6.6).
+func (w *work) raiseSerial(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	api := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace)
+	live, err := api.Get(ctx, w.zone.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	past := w.behind + serialMargin
+	if past == 0 {
+		past = 1 // 0 is the serial of no zone
+	}
+	live.Status.Serial = int64(past)
+	meta.SetStatusCondition(&live.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind, ObservedGeneration: live.Generation,
+		Message: fmt.Sprintf("its servers have serial %d from the signer; the serial goes past %d", w.behind, past),
+	})
+	_, err = api.UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: class.FieldManager})
+	return err
+}
+
+// memory has what signers were told by this process: a signer that is told again begins to wait anew.
+type memory struct {
+	mu      sync.Mutex
+	zones   map[types.UID]*remembered
+	secrets map[string]readSecret // by namespace/name
+}
+
+// readSecret is the data of a Secret, and when it was read.
+type readSecret struct {
+	data map[string][]byte
+	err  error
+	at   time.Time
+}
+
+// readSecret reads a Secret that was not read just now: the servers of a class have the same keys for each of its
+// zones.
+func (m *memory) readSecret(ctx context.Context, from class.Secrets, namespace, name string) (map[string][]byte, error) {
+	m.mu.Lock()
+	known, ok := m.secrets[namespace+"/"+name]
+	m.mu.Unlock()
+	if ok && time.Since(known.at) < secretAge {
+		return known.data, known.err
+	}
+	data, err := from.Get(ctx, namespace, name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.secrets[namespace+"/"+name] = readSecret{data, err, time.Now()}
+	return data, err
+}
+
+type remembered struct {
+	told map[told]bool
+	// targets are those that the signer tells of new serials, as this process has seen to.
+	targets string
+}
+
+func (m *memory) of(zone types.UID) *remembered {
+	if m.zones[zone] == nil {
+		m.zones[zone] = &remembered{told: map[told]bool{}}
+	}
+	return m.zones[zone]
+}
+
+// begin reports whether the signer is to be told; the second time it is not.
+func (m *memory) begin(zone types.UID, one told) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(zone)
+	first := !known.told[one]
+	known.told[one] = true
+	return first
+}
+
+func (m *memory) forget(zone types.UID, one told) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.of(zone).told, one)
+}
+
+// setTargets reports whether the targets are other ones than before.
+func (m *memory) setTargets(zone types.UID, targets string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(zone)
+	changed := known.targets != targets
+	known.targets = targets
+	return changed
+}
+
+func (m *memory) remove(zone types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.zones, zone)
+}

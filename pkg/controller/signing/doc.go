@@ -1,0 +1,22 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package signing has zones signed by the signers of fleets, rolls their keys over and ends their signing.
+//
+// It promises:
+//
+//	G1. The state of a zone is in its status, in the keys of its signer and at the servers: a process that ends at any
+//	    moment is continued by another one.
+//	G2. A DS record is asked for only when every server of the class answers with its key, and answers of before have
+//	    left all caches. It is not asked for any more only when another key has taken its place, or when the signing
+//	    ends.
+//	G3. named is told of a DS only when every server of the parent has it, or none has it any more.
+//	G4. A zone whose keys are lost is not signed with others.
+//	G5. Servers get the unsigned zone again only when the DS has left all caches.
+//
+// decide.go says what is to be done next, from facts alone; zone.go asks for the facts and does it. The package knows
+// neither how a parent comes to contain the DS, which the API server derives from the status, nor how servers come to
+// transfer from the signer: the primary hands a zone in IsBySigner to the signer alone.
+//
+// Read decide.go, then zone.go.
+package signing

@@ -1,0 +1,289 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bindagent/client"
+	"kubi.zone/kubizone/pkg/bindagent/protocol"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
+
+// work is one zone at one look.
+type work struct {
+	*Controller
+	zone *v1alpha1.Zone
+	fqdn name.Name
+	of   *v1alpha1.DNSClass
+	// signer and servers are of the class of the zone; signer.Name is "" where there is none.
+	signer  apiclass.Server
+	servers []transfer.Secondary
+	asked   transfer.Secondary // the signer, as it is asked by DNS
+	agent   *client.Client
+	// behind is the latest serial of a server that is ahead of the zone's.
+	behind uint32
+}
+
+// syncZone looks at one zone and does what is to be done next. It returns when to look again, 0 for not before it
+// changes.
+func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
+	status := zone.Status.DNSSEC
+	if zone.Spec.DNSSEC == nil && status == nil || zone.DeletionTimestamp != nil || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
+		return 0, nil
+	}
+	fqdn, err := name.Parse(zone.Status.FQDN)
+	if err != nil {
+		return 0, err
+	}
+	w := &work{Controller: c, zone: zone, fqdn: fqdn}
+	f := &facts{now: c.Now(), status: status, times: defaultTimes}
+	if zone.Spec.DNSSEC != nil {
+		f.policy = zone.Spec.DNSSEC.Policy
+	}
+	if err := w.findSigner(ctx, f); err != nil {
+		return 0, err
+	}
+	if w.agent != nil {
+		if err := w.askFacts(ctx, f); err != nil {
+			return pendingInterval, w.writeProblem(ctx, err)
+		}
+	} else if status != nil && status.Phase != "" {
+		f.lacking, f.keeping = f.blocked, f.blocked
+		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
+	}
+	d := decideNext(f)
+	if err := w.carryOut(ctx, f, d); err != nil {
+		return pendingInterval, w.writeProblem(ctx, err)
+	}
+	return d.again, w.writeStatus(ctx, d.status)
+}
+
+// findSigner finds the class of the zone and its signer, or says in blocked why there is none.
+func (w *work) findSigner(ctx context.Context, f *facts) error {
+	deliveries, err := w.Deliveries.Lister().Deliveries(w.zone.Namespace).List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	var classes []string
+	for _, one := range deliveries {
+		if one.Spec.Zone.UID == w.zone.UID && one.Status.FQDN != "" {
+			classes = append(classes, one.Spec.ClassRef.Name)
+		}
+	}
+	switch len(classes) {
+	case 0:
+		f.blocked = "no class delivers it yet"
+		return nil
+	case 1:
+	default:
+		f.blocked = fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(classes))
+		return nil
+	}
+	if w.of, err = w.Classes.Lister().Get(classes[0]); err != nil {
+		return err
+	}
+	if block := w.of.Spec.Bind9; block == nil || block.ClusterRef == nil || apiclass.ModeOf(block) != v1alpha1.Bind9ModeCatalog {
+		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", w.of.Name)
+		return nil
+	}
+	servers, err := w.Servers.Of(w.of)
+	if err != nil {
+		return err
+	}
+	ref := w.of.Spec.Bind9.ClusterRef
+	cluster := w.Servers.Cluster(ref.Namespace, ref.Name)
+	if cluster == nil || cluster.Spec.DNSSEC == nil {
+		f.blocked = fmt.Sprintf("Bind9Cluster %s/%s signs no zones: set spec.dnssec there", ref.Namespace, ref.Name)
+		return nil
+	}
+	policy := f.policy
+	if f.status != nil && f.status.Policy != "" && policy == "" {
+		policy = f.status.Policy
+	}
+	times, known := timesOf(cluster, policy)
+	if f.times = times; !known {
+		f.blocked = fmt.Sprintf("Bind9Cluster %s/%s has no policy %q: add it to spec.dnssec.policies, or name another one", ref.Namespace, ref.Name, policy)
+	}
+	selected, err := transferclass.ReadServers(w.of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
+		return w.memory.readSecret(ctx, w.Secrets, namespace, name)
+	})
+	if err != nil {
+		return err
+	}
+	for i, server := range selected.Known {
+		if server.Signer {
+			w.signer, w.asked = server, selected.Secondaries[i]
+		} else {
+			w.servers = append(w.servers, selected.Secondaries[i])
+		}
+	}
+	switch {
+	case w.signer.Name == "":
+		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s/%s is not there yet, or has no address or key", ref.Namespace, ref.Name)
+		return nil
+	case len(selected.Waiting) > 0:
+		f.lacking = selected.Waiting[0].Err.Message
+	case len(w.servers) == 0:
+		f.lacking = "the class has no server beside the signer"
+	}
+	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
+	return err
+}
+
+var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}
+
+// timesOf are the times of a policy of a cluster; false: it has none of that name.
+func timesOf(cluster *bind9.Bind9Cluster, policy string) (times, bool) {
+	t := defaultTimes
+	if policy == "default" {
+		return t, true
+	}
+	for i := range cluster.Spec.DNSSEC.Policies {
+		one := &cluster.Spec.DNSSEC.Policies[i]
+		if one.Name != policy {
+			continue
+		}
+		if timing := one.Timing; timing != nil {
+			set := func(to *time.Duration, from *metav1.Duration) {
+				if from != nil {
+					*to = from.Duration
+				}
+			}
+			set(&t.maxZoneTTL, timing.MaxZoneTTL)
+			set(&t.parentDSTTL, timing.ParentDSTTL)
+			set(&t.dnskey, timing.DNSKEYTTL)
+		}
+		return t, true
+	}
+	return t, false
+}
+
+// askFacts asks the signer, the servers and the parent, as far as the phase needs them.
+func (w *work) askFacts(ctx context.Context, f *facts) error {
+	phase := v1alpha1.DNSSECPhase("")
+	if f.status != nil {
+		phase = f.status.Phase
+	}
+	var err error
+	switch phase {
+	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
+		if f.signing, err = w.agent.ReadSigning(ctx, w.fqdn); err != nil {
+			return err
+		}
+		if status := f.signing.Status; status != nil && status.UnsignedSerial != nil {
+			f.current = !serial.Serial(w.zone.Status.SettledSerial).Ahead(serial.Serial(*status.UnsignedSerial))
+		}
+	}
+	switch phase {
+	case v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned, v1alpha1.DNSSECReturning:
+		w.askServers(ctx, f)
+	}
+	switch phase {
+	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
+		f.parent = w.askParent(ctx)
+	}
+	return nil
+}
+
+// askServers compares the keys that the servers of the class answer with those of the signer.
+func (w *work) askServers(ctx context.Context, f *facts) {
+	keys, err := w.askKeys(ctx, w.asked)
+	if err != nil {
+		f.lacking, f.keeping = fmt.Sprintf("%s: %v", w.asked.Name, err), fmt.Sprintf("%s: %v", w.asked.Name, err)
+		return
+	}
+	// The signer signs on, and each signature is a serial.
+	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
+	w.behind = keys.Serial
+	for _, server := range w.servers {
+		theirs, err := w.askKeys(ctx, server)
+		if err != nil {
+			f.lacking, f.keeping = fmt.Sprintf("%s: %v", server.Name, err), fmt.Sprintf("%s: %v", server.Name, err)
+			continue
+		}
+		shared := 0
+		for key := range keys.Keys {
+			if theirs.Keys[key] {
+				shared++
+			}
+		}
+		if shared < len(keys.Keys) {
+			f.lacking = server.Name + " does not answer with the keys of the signer"
+		}
+		if shared > 0 {
+			f.keeping = server.Name + " answers with keys of the signer"
+		}
+		if serial.Serial(theirs.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
+			f.ahead = false
+			if serial.Serial(theirs.Serial).Ahead(serial.Serial(w.behind)) {
+				w.behind = theirs.Serial
+			}
+		}
+	}
+	if len(keys.Keys) == 0 {
+		f.lacking = w.asked.Name + " has no keys"
+	}
+}
+
+// carryOut does what was decided at the signer, or with the serial of the zone.
+func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
+	var err error
+	targets := w.listTargets()
+	if d.action == nothing && f.signing.Present && w.memory.setTargets(w.zone.UID, strings.Join(targets, " ")) {
+		d.action = ensure
+	}
+	switch d.action {
+	case ensure:
+		signs := true
+		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{
+			Primaries: []string{"list " + transferclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy, InlineSigning: &signs,
+		}}, w.fence)
+	case remove:
+		err = w.agent.RemoveSigned(ctx, w.fqdn, w.fence)
+	case passServers:
+		err = w.raiseSerial(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, one := range d.tell {
+		if !w.memory.begin(w.zone.UID, one) {
+			continue
+		}
+		if err := w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state); err != nil {
+			w.memory.forget(w.zone.UID, one)
+			return err
+		}
+	}
+	return nil
+}
+
+// listTargets are the servers that the signer tells of new serials.
+func (w *work) listTargets() []string {
+	var targets []string
+	for _, server := range w.servers {
+		target := server.Addr.String()
+		if server.Key != nil {
+			target += " key " + strings.TrimSuffix(server.Key.Name, ".")
+		}
+		targets = append(targets, target)
+	}
+	return targets
+}

@@ -1,0 +1,86 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"slices"
+
+	"k8s.io/client-go/tools/cache"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+// HiddenPrimary is the name of the list of the hidden primary's addresses in the configuration of a signer.
+const HiddenPrimary = "kubizone"
+
+// IsBySigner reports whether servers transfer a zone from its signer: the primary hands it to the signer alone.
+func IsBySigner(zone *v1alpha1.Zone) bool {
+	if zone.Status.DNSSEC == nil {
+		return false
+	}
+	switch zone.Status.DNSSEC.Phase {
+	case v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
+		return true
+	}
+	return false
+}
+
+// markSigner marks what the peers have of a signer: it is handed signed zones, and others are not. A signer whose key
+// another server has too would let that server have the unsigned zone, so it waits for a key of its own.
+func (s *Selected) markSigner(secret class.GetSecret) error {
+	for at, server := range s.Known {
+		if !server.Signer {
+			continue
+		}
+		signer := &s.Secondaries[at]
+		if signer.Key == nil || slices.ContainsFunc(s.Secondaries, func(other transfer.Secondary) bool {
+			return other.Name != signer.Name && other.Key != nil && other.Key.Name == signer.Key.Name
+		}) {
+			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s signs zones, so it needs a TSIG key that no other server has", RowName(server))})
+			s.Known, s.Secondaries = slices.Delete(s.Known, at, at+1), slices.Delete(s.Secondaries, at, at+1)
+			return nil
+		}
+		key, others, err := readKeys(*server.Key, secret)
+		if err != nil {
+			return err
+		}
+		signer.Signs, signer.NoCatalog = true, true
+		for i := range s.Class.Allow {
+			rule := &s.Class.Allow[i]
+			rule.Signs = rule.Signs || rule.Key == key.Name || slices.ContainsFunc(others, func(other primary.Key) bool { return other.Name == rule.Key })
+		}
+		for i := range s.Class.Notify {
+			if target := &s.Class.Notify[i]; target.Addr == signer.Addr {
+				target.Signs, target.NoCatalog = true, true
+			}
+		}
+	}
+	return nil
+}
+
+// Zone is the Zone that a class has under a UID.
+func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	known := m.classes[class]
+	if known == nil {
+		return cache.ObjectName{}, false
+	}
+	one, ok := known.rows[uid]
+	return one.of, ok
+}
+
+// Cluster is a Bind9Cluster, nil if there is none.
+func (s *Servers) Cluster(namespace, name string) *bind9.Bind9Cluster {
+	cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return cluster
+}
