@@ -106,9 +106,9 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 		fmt.Fprintf(&got, "# %s\n%s\n", form, grants(t, render(t, filepath.Join(manifests, form))))
 	}
 	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n", grants(t, render(t, kustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
-	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, and Prometheus\n%s", grants(t, decode(t, template(t,
+	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, those of agents, and Prometheus\n%s", grants(t, decode(t, template(t,
 		components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
-		"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update}",
+		"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update},classes.agents.secrets.dns={edge-0-agent}",
 	))))
 	fmt.Fprintf(&got, "\n# fleet, in one namespace, with a primary, and an account for Gardener\n%s", grants(t, decode(t, template(t,
 		components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}", "gardener.enabled=true,gardener.namespaces={gardener}",
