@@ -216,18 +216,19 @@ func (s *stage) restart(ctx context.Context, into *figures.Results) error {
 	if err := s.runFleet(); err != nil {
 		return err
 	}
-	// It has looked at everything when it needs no CPU time any more.
-	pid, last := s.processes["fleet"].Pid(), time.Duration(-1)
+	// Each look applies the Deployment of a server once, since a fleet that starts knows of no former one.
 	if err := s.until(ctx, "the fleet has looked at everything", func() (bool, error) {
-		now, err := figures.CPU(pid)
-		quiet := last >= 0 && now > 0 && now-last <= 20*time.Millisecond && strings.Contains(s.processes["fleet"].Log(), "leading")
-		last = now
-		return quiet, err
+		counts, err := s.count("kube", began, time.Now())
+		return counts["kubizone-fleet patch deployments"] >= len(s.classes())*s.plan.Servers, err
 	}); err != nil {
 		return err
 	}
+	used, err := figures.CPU(s.processes["fleet"].Pid())
+	if err != nil {
+		return err
+	}
 	into.Add("restart", "s", time.Since(began).Seconds())
-	into.Add("restart/fleet CPU", "s", last.Seconds())
+	into.Add("restart/fleet CPU", "s", used.Seconds())
 	counts, err := s.count("kube", began, time.Now())
 	if err != nil {
 		return err
