@@ -46,7 +46,7 @@ func TestRun_asksForNothingWhileNothingChanges(t *testing.T) {
 			t.Errorf("%s: %v %s", series.Name, series.Median(), series.Unit)
 		}
 	}
-	for _, name := range []string{"requests/kube/kubizone-fleet update leases", "change/all servers/p99", "option", "restart and option", "idle/fleet/resident"} {
+	for _, name := range []string{"restart/kubizone-fleet patch deployments", "change/all servers/p99", "option", "restart and option", "idle/fleet/resident"} {
 		if v, ok := r.Median(name); !ok || v <= 0 {
 			t.Errorf("no %s", name)
 		}
