@@ -164,17 +164,20 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (zones []exp
 	return zones, sources, lacking
 }
 
-// serveMembers says how far named is with the zones of its catalogs, each of which counts. A catalog that named does
+// serveMembers says how far named is with the zones of its catalogs, each of which counts, and has named ask for those
+// that are missing: the Service of such a server has no pod of it, so no NOTIFY comes. A catalog that named does
 // not have is no answer.
 func (a *Agent) serveMembers(_ http.ResponseWriter, job *work) (int, any, error) {
 	zones, _, lacking := a.listExpected(job.request.Context(), true)
 	if lacking != nil {
+		a.refreshZones(job.request.Context(), nil, true)
 		return 0, nil, unavailable(lacking, "named has not all of its catalogs")
 	}
 	zones = slices.DeleteFunc(zones, func(zone expectedZone) bool { return !zone.listed })
 	loaded := map[name.Name]bool{}
 	a.askForZones(job.request.Context(), zones, loaded)
 	missing := slices.DeleteFunc(slices.Clone(zones), func(zone expectedZone) bool { return loaded[zone.name] })
+	a.refreshZones(job.request.Context(), missing, false)
 	return http.StatusOK, protocol.Members{Zones: len(zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
