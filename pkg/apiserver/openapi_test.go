@@ -257,13 +257,13 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"Bind9Provider.mode": "[Catalog Transfer Update]", "Agent.kind": "[Bindcar Kubizone]", "Bind9InstanceSpec.role": "[Primary Secondary]", "Config.dnssecValidation": "[Auto Off]",
+		"Bind9Provider.mode": "[Catalog Transfer Update]", "Agent.kind": "[Bindcar Kubizone]", "Bind9InstanceSpec.role": "[Primary Secondary Signer]", "Config.dnssecValidation": "[Auto Off]",
 		"Image.pullPolicy": "[Always IfNotPresent Never]", "RNDCKey.algorithm": "[hmac-sha256 hmac-sha384 hmac-sha512]", "TSIGKey.algorithm": "[hmac-sha256 hmac-sha384 hmac-sha512]",
 		"Service.externalTrafficPolicy": "[Cluster Local]", "Service.type": "[ClusterIP LoadBalancer NodePort]", "Storage.type": "[EmptyDir PersistentVolumeClaim]",
 		"Toleration.effect": "[NoExecute NoSchedule PreferNoSchedule]", "Toleration.operator": "[Equal Exists]",
 		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",
 		"HMACAuth.algorithm": "[SHA256 SHA512]", "RFC2136Provider.foreignRecords": "[Keep Replace]", "RecordSpec.class": "[IN]", "Secondary.catalog": "[Follow Ignore]",
-		"WebhookProvider.apexNS": "[Deliver Skip]", "ZoneDNSSECStatus.phase": "[Expiring Moving Returning Signed Signing Withdrawing]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
+		"WebhookProvider.apexNS": "[Deliver Skip]", "DNSSECPolicy.algorithm": "[ECDSAP256SHA256 ECDSAP384SHA384 ED25519 RSASHA256]", "ZoneDNSSECStatus.phase": "[Expiring Moving Returning Signed Signing Withdrawing]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
 	}
 	if !maps.Equal(have, want) {
 		t.Errorf("have %v, want %v", have, want)
