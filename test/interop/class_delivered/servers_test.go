@@ -4,7 +4,6 @@
 package class_delivered
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"net/netip"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,15 +23,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// agentBinary is the program whose sub-command bind-agent runs beside each named.
-var agentBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "kubizone-agent-")
-	if err != nil {
-		return "", err
-	}
-	return rig.Kubizone(context.Background(), dir, "")
-})
-
 // outside is a Bind9Instance that stands for a named and an agent of this machine, as processes.
 type outside struct {
 	s       *server
@@ -42,6 +31,7 @@ type outside struct {
 	named   *rig.BIND
 	agent   *rig.Process
 	listen  netip.AddrPort
+	program string // that the agent is a sub-command of
 	dir     string
 	control rig.Control
 	key     rig.TSIGKey
@@ -72,11 +62,8 @@ func (o *outside) rotate(token string) {
 
 func (o *outside) startAgent() {
 	o.t.Helper()
-	program, err := agentBinary()
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	o.agent, err = rig.StartProcess(nil, o.dir, program, "bind-agent", "--listen", o.listen.String(), "--tls-cert-file", "tls.crt", "--tls-private-key-file", "tls.key", "--token-file", "token",
+	var err error
+	o.agent, err = rig.StartProcess(nil, o.dir, o.program, "bind-agent", "--listen", o.listen.String(), "--tls-cert-file", "tls.crt", "--tls-private-key-file", "tls.key", "--token-file", "token",
 		"--rndc-server", o.control.Addr.String(), "--rndc-key-file", "rndc.key", "--dns-server", o.named.Addr.String(), "--update-key-file", "tsig.key", "--zone-dir", o.named.Dir())
 	if err != nil {
 		o.t.Fatal(err)
@@ -85,13 +72,13 @@ func (o *outside) startAgent() {
 }
 
 // outside makes a server of the class whose label its instance has.
-func (s *server) outside(t *testing.T, name, class string, role bind9.Role, catalog string, key rig.TSIGKey) *outside {
+func (s *server) outside(t *testing.T, program, name, class string, role bind9.Role, catalog string, key rig.TSIGKey) *outside {
 	t.Helper()
 	control, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &outside{s: s, t: t, name: name, dir: t.TempDir(), key: key, control: rig.Control{Addr: control, Key: rig.TSIGKey{Name: "control", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("c", 32)))}}}
+	o := &outside{s: s, t: t, program: program, name: name, dir: t.TempDir(), key: key, control: rig.Control{Addr: control, Key: rig.TSIGKey{Name: "control", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("c", 32)))}}}
 	if o.listen, err = rig.FreePort(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,15 +153,19 @@ func (s *server) rows(t *testing.T, class, zone string, want ...string) map[stri
 // zones that are there change on; a rotated token and a restarted controller lose nothing; a server that the class does
 // not select any more loses its zones, also where that happened while no controller ran (S11.14, S11.15).
 func TestServers_inEachMode_S11_15(t *testing.T) {
+	program, err := rig.Kubizone(t.Context(), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, mode := range []v1alpha1.Bind9Mode{v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			inMode(t, mode)
+			inMode(t, program, mode)
 		})
 	}
 }
 
-func inMode(t *testing.T, mode v1alpha1.Bind9Mode) {
+func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	s := start(t)
 	byCatalog := mode == v1alpha1.Bind9ModeCatalog
 	block := &v1alpha1.Bind9Provider{Mode: mode, InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{"dns"}, Selector: metav1.LabelSelector{MatchLabels: map[string]string{"class": "vms"}}}}}
@@ -190,8 +181,8 @@ func inMode(t *testing.T, mode v1alpha1.Bind9Mode) {
 		t.Fatal(err)
 	}
 	key := rig.TSIGKey{Name: "vms.example", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))}
-	one := s.outside(t, "one", "vms", bind9.RolePrimary, block.CatalogZone, key)
-	two := s.outside(t, "two", "vms", bind9.RoleSecondary, block.CatalogZone, key)
+	one := s.outside(t, program, "one", "vms", bind9.RolePrimary, block.CatalogZone, key)
+	two := s.outside(t, program, "two", "vms", bind9.RoleSecondary, block.CatalogZone, key)
 
 	s.zone(t, "first", "first.example.", "vms")
 	s.record(t, "a", "a.first.example.", "before")
