@@ -133,6 +133,11 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		} else {
 			w.servers = append(w.servers, selected.Secondaries[i])
 		}
+		// The signer takes the TSIG key of its own cluster, and the fleet names it to these servers alone.
+		isRun := server.Agent.AuthoritiesKey != ""
+		if common := (v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}); isRun && !server.Signer && (server.Key == nil || *server.Key != common) {
+			f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s/%s and cannot transfer from its signer", w.of.Name, transferclass.RowName(server), ref.Namespace, ref.Name)
+		}
 	}
 	switch {
 	case w.signer.Name == "":
