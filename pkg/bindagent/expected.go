@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -29,6 +30,9 @@ const (
 	// loadTime is how long after its start named is held to every expected zone. Then loadShare of a hundred will do.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
+	// waitTime is how long after its start named is held to more zones than that while its primary may still hand them
+	// out. A tenant can have its zones withheld, as by a pause, and that must keep no server from the zones of others.
+	waitTime = 5 * time.Minute
 	// askers ask for zones at once, and answerTime bounds the answer to one question: named is on the same host.
 	askers     = 16
 	answerTime = time.Second
@@ -47,6 +51,8 @@ type loading struct {
 	boot   string // what named says of its start
 	done   bool
 	loaded map[name.Name]bool
+	// came is when the last of these was found loaded, at first when named was first looked at.
+	came time.Time
 }
 
 // checkZones returns what named lacks of the zones that are expected of it. status is what it says of itself.
@@ -54,28 +60,37 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
 	boot := readBoot(status)
 	if boot != l.boot {
-		*l = loading{boot: boot, loaded: map[name.Name]bool{}}
+		*l = loading{boot: boot, loaded: map[name.Name]bool{}, came: a.config.Now()}
 	}
 	if l.done {
 		return nil
 	}
-	zones, sources, lacking := a.listExpected(ctx, false)
+	expected, lacking := a.listExpected(ctx, false)
+	zones := expected.zones
 	have := func(zone expectedZone) bool { return l.loaded[zone.name] }
 	missing := slices.DeleteFunc(slices.Clone(zones), have)
+	before := len(l.loaded)
 	a.askForZones(ctx, missing, l.loaded)
 	missing = slices.DeleteFunc(missing, have)
+	if len(l.loaded) > before {
+		l.came = a.config.Now()
+	}
 	started, err := time.Parse(http.TimeFormat, boot)
-	late := err != nil || a.config.Now().Sub(started) >= loadTime
+	since := a.config.Now().Sub(started)
+	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
+	// A primary that has gone on for loadTime after the last zone that came hands out no more of them. named that has
+	// none at all waits on: a primary without capacity for transfers must not have every server replaced by an empty one.
+	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
-	case len(missing) == 0 && lacking == nil, late && enough && (sources > 0 || lacking == nil):
+	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
 		l.done = true
 		if len(missing) > 0 || lacking != nil {
 			a.config.Logger.Warn("ready without some zones", "loaded", len(zones)-len(missing), "missing", len(missing), "some", formatZones(missing), "err", lacking)
 		}
 		return nil
 	}
-	a.refreshZones(ctx, missing, lacking != nil)
+	a.refreshZones(ctx, missing, lacking != nil || late)
 	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones), formatZones(missing)))
 }
 
@@ -87,9 +102,10 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	if catalogs {
 		zones, _ = a.readCatalogs()
 	}
-	for _, zone := range missing[:min(len(missing), refreshes)] {
-		if zone.listed {
-			zones = append(zones, zone.name)
+	// In any order: zones that the primary withholds must not keep the others from their turn.
+	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
+		if missing[at].listed {
+			zones = append(zones, missing[at].name)
 		}
 	}
 	for _, zone := range zones {
@@ -97,6 +113,22 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
 		}
 	}
+}
+
+// confirmedAt returns when a primary last confirmed one of the catalogs, the zero time where none did. named says when
+// a zone expires, which is as long after that as its SOA allows.
+func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
+	for catalog, expire := range catalogs {
+		status, err := a.readStatus(ctx, catalog)
+		if err != nil {
+			continue
+		}
+		expires, err := time.Parse(http.TimeFormat, status.lines["expires"])
+		if at := expires.Add(-expire); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // readBoot returns what named says of its start: another text after each start, RFC 9110's form of a time.
@@ -127,53 +159,64 @@ func formatZones(zones []expectedZone) string {
 	return strings.Join(some, ", ")
 }
 
+// expectation is what named shall have loaded.
+type expectation struct {
+	zones []expectedZone
+	// sources is how many catalogs named has, and one more for zones of the agent.
+	sources int
+	// catalogs are those that named has, with the time in which their SOA has them expire.
+	catalogs map[name.Name]time.Duration
+}
+
 // listExpected returns the zones that named shall have loaded: those of which the agent made a file that has content,
 // and the members of catalogs as named has them, from its disk at first. A member that not all servers of the fleet had
-// yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL) unless unconfirmed says so. sources
-// is how many catalogs named has, and one more for zones of the agent; lacking says which catalog cannot be read.
-func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (zones []expectedZone, sources int, lacking error) {
+// yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL) unless unconfirmed says so. lacking
+// says which catalog cannot be read.
+func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listContent()
 	if err != nil {
-		return nil, 0, err
+		return of, err
 	}
 	for _, zone := range made {
-		zones = append(zones, expectedZone{name: zone})
+		of.zones = append(of.zones, expectedZone{name: zone})
 	}
 	catalogs, err := a.readCatalogs()
 	if err != nil || len(catalogs) == 0 {
-		return zones, 0, err
+		return of, err
 	}
 	if len(made) > 0 {
-		sources++
+		of.sources++
 	}
 	key, err := a.config.UpdateKey()
 	if err != nil {
-		return zones, sources, fmt.Errorf("key of transfers: %w", err)
+		return of, fmt.Errorf("key of transfers: %w", err)
 	}
+	of.catalogs = map[name.Name]time.Duration{}
 	for _, catalog := range catalogs {
-		members, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime, Most: maxCatalog}, unconfirmed)
+		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime, Most: maxCatalog}, unconfirmed)
 		if err != nil {
 			lacking = errors.Join(lacking, err)
 			continue
 		}
-		sources++
+		of.sources++
+		of.catalogs[catalog] = expire
 		for _, zone := range members {
-			zones = append(zones, expectedZone{zone, true})
+			of.zones = append(of.zones, expectedZone{zone, true})
 		}
 	}
-	return zones, sources, lacking
+	return of, lacking
 }
 
 // serveMembers says how far named is with the zones of its catalogs, each of which counts, and has named ask for those
 // that are missing: the Service of such a server has no pod of it, so no NOTIFY comes. A catalog that named does
 // not have is no answer.
 func (a *Agent) serveMembers(_ http.ResponseWriter, job *work) (int, any, error) {
-	zones, _, lacking := a.listExpected(job.request.Context(), true)
+	expected, lacking := a.listExpected(job.request.Context(), true)
 	if lacking != nil {
 		a.refreshZones(job.request.Context(), nil, true)
 		return 0, nil, unavailable(lacking, "named has not all of its catalogs")
 	}
-	zones = slices.DeleteFunc(zones, func(zone expectedZone) bool { return !zone.listed })
+	zones := slices.DeleteFunc(expected.zones, func(zone expectedZone) bool { return !zone.listed })
 	loaded := map[name.Name]bool{}
 	a.askForZones(job.request.Context(), zones, loaded)
 	missing := slices.DeleteFunc(slices.Clone(zones), func(zone expectedZone) bool { return loaded[zone.name] })
@@ -207,11 +250,13 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 }
 
 // transferMembers returns the members of a catalog (RFC 9432 §4.3), those that are unconfirmed only where this is
-// asked.
-func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) ([]name.Name, error) {
+// asked, and the time in which the SOA of the catalog has it expire.
+func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
-	var members []name.Name
-	_, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
+	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
+		if soa, is := rr.(*mdns.SOA); is {
+			expire = time.Duration(soa.Expire) * time.Second
+		}
 		pointer, is := rr.(*mdns.PTR)
 		if !is || pointer.Hdr.Ttl == dns.UnconfirmedTTL && !unconfirmed {
 			return
@@ -223,7 +268,7 @@ func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bo
 			members = append(members, zone)
 		}
 	})
-	return members, err
+	return members, expire, err
 }
 
 // askForZones notes which of the zones named has loaded.

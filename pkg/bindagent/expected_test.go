@@ -242,6 +242,46 @@ func TestReady_expiredZone(t *testing.T) {
 	f.wantReady(false, 0)
 }
 
+// TestReady_withheldZones (S11.25): zones that the primary withholds, of which a tenant may have as many as it likes,
+// keep a server from the zones of others for some minutes. While the primary is away the server waits on, and so does
+// one that has no zone at all: another server that has them may go when this one is ready.
+func TestReady_withheldZones(t *testing.T) {
+	t.Parallel()
+	withheld := []member{{zone: "x.example.", absent: true}, {zone: "y.example.", absent: true}, {zone: "z.example.", absent: true}}
+	f := newFollower(t, append(withheld, member{zone: "a.example."})...)
+	f.await("a.example.")
+	// The last zone came some minutes ago.
+	f.wantReady(false, -waitTime)
+	confirmed := func() time.Time {
+		expected, err := f.agent.listExpected(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.agent.confirmedAt(t.Context(), expected.catalogs)
+	}
+	transferred := confirmed()
+	f.until("the primary confirms the catalog again", func() error {
+		f.wantReady(false, loadTime)
+		if !confirmed().After(transferred) {
+			return errors.New("not later")
+		}
+		return nil
+	})
+	f.wantReady(true, waitTime)
+
+	f = newFollower(t, append(withheld, member{zone: "a.example."})...)
+	f.await("a.example.")
+	f.wantReady(false, 0)
+	f.primary.Stop()
+	f.wantReady(false, waitTime)
+	f.wantReady(false, time.Hour)
+
+	f = newFollower(t, withheld...)
+	f.wantReady(false, -waitTime)
+	f.wantReady(false, waitTime)
+	f.wantReady(false, time.Hour)
+}
+
 // TestReady_twoMinutes (S11.25): of a hundred zones one may be missing two minutes after the start of named, and
 // before that none. A catalog that named cannot transfer, beside one that it has, is missing no longer than that
 // (A3).
