@@ -4,6 +4,7 @@
 package deploy
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,10 +22,11 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entrypoint := regexp.MustCompile(`--entrypoint (\S+)`).FindSubmatch(image)
-	if entrypoint == nil {
+	built := regexp.MustCompile(`(?m)^build_image (kubizone) `).FindSubmatch(image)
+	if built == nil || !bytes.Contains(image, []byte(`--entrypoint "/$1"`)) {
 		t.Fatal("the image has no entrypoint")
 	}
+	entrypoint := "/" + string(built[1])
 	var directories []string
 	for _, form := range []string{"embedded", "ha"} {
 		text, err := os.ReadFile(filepath.Join(manifests, form, "workload.yaml"))
@@ -51,8 +53,8 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	for where, text := range texts {
 		for _, found := range regexp.MustCompile(`exec \S+ -- (?:\\\s+)?(\S+)`).FindAllStringSubmatch(text, -1) {
 			executed++
-			if found[1] != string(entrypoint[1]) {
-				t.Errorf("%s executes %s, the image has %s", where, found[1], entrypoint[1])
+			if found[1] != entrypoint {
+				t.Errorf("%s executes %s, the image has %s", where, found[1], entrypoint)
 			}
 		}
 		for _, found := range regexp.MustCompile(`data-dir (/\S+)`).FindAllStringSubmatch(text, -1) {
