@@ -79,8 +79,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// A primary that has gone on for loadTime after the last zone that came hands out no more of them. named that has
-	// none at all waits on: a primary without capacity for transfers must not have every server replaced by an empty one.
+	// A primary that confirms a catalog loadTime after the last zone came withholds the others. named that has no zone
+	// at all waits on: a primary without room for transfers must not have every server replaced by an empty one.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
