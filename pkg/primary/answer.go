@@ -70,7 +70,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
 	a := r.answerPeer(req, key, open, from, overTCP, reply)
-	a.admitted = true
+	a.admitted, a.tenant = true, tenantOf(open)
 	return a
 }
 

@@ -10,42 +10,51 @@ import (
 	"sync"
 )
 
-// budget bounds how many of something run at once, in total and for one client. A client
-// is an IPv4 address or an IPv6 /64, the smallest network a host is given.
+// budget bounds how many of something run at once, in total and for one client.
 type budget struct {
 	total, perClient int
 
 	mu     sync.Mutex
 	order  *list.List // of *place, the oldest first
-	client map[netip.Addr]int
+	client map[client]int
 	freed  chan struct{} // closed and replaced whenever a place is given back
+}
+
+// client has a share of a budget: an IPv4 address, an IPv6 /64, which is the smallest network that a host is given,
+// or a tenant, which has as many addresses as it makes pods.
+type client struct {
+	network netip.Addr
+	tenant  string
 }
 
 // place is one of the places of a budget, and is taken.
 type place struct {
 	of     *budget
-	client netip.Addr
+	client client
 	// cut ends what has the place, and may not block. Without it the place is kept until it is given back.
 	cut func()
 	at  *list.Element // nil once it is given back or cut
 }
 
 func newBudget(total, perClient int) *budget {
-	return &budget{total: total, perClient: perClient, order: list.New(), client: map[netip.Addr]int{}, freed: make(chan struct{})}
+	return &budget{total: total, perClient: perClient, order: list.New(), client: map[client]int{}, freed: make(chan struct{})}
 }
 
-func clientOf(a netip.Addr) netip.Addr {
+// clientOf is the client that a source is, or the tenant where there is one.
+func clientOf(a netip.Addr, tenant string) client {
+	if tenant != "" {
+		return client{tenant: tenant}
+	}
 	if a.Is6() {
 		p, _ := a.WithZone("").Prefix(64)
-		return p.Addr()
+		a = p.Addr()
 	}
-	return a
+	return client{network: a}
 }
 
 // takePlace takes a place where there is one; else freed is closed when the next one is given back. Where all places
 // are taken the oldest is cut, if it can be; a client that has its share waits for places of its own.
-func (b *budget) takePlace(from netip.Addr, cut func()) (p *place, freed <-chan struct{}) {
-	client := clientOf(from)
+func (b *budget) takePlace(client client, cut func()) (p *place, freed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.client[client] >= b.perClient {

@@ -24,6 +24,10 @@ import (
 type ClassConfig struct {
 	// Name tells classes apart.
 	Name string
+	// Tenant is the namespace that has the class and can read the keys of its peers. They have places for connections
+	// and transfers apart from other peers (Config.MaxConns, MaxTransfers). Empty: the peers are the platform's. Update
+	// does not change it.
+	Tenant string
 	// Catalog is the name of the catalog zone (RFC 9432) that lists the zones. Zero: none is served.
 	Catalog name.Name
 	// Keys are the TSIG keys of its peers. Allow and Notify name them. A key of the same name in another class is the
@@ -62,8 +66,9 @@ type Membership struct {
 // Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
 // there were none.
 type Class struct {
-	all  *classes
-	name string
+	all    *classes
+	name   string
+	tenant string
 	// views are those of the nameless class, whose zones are not listed.
 	views []string
 

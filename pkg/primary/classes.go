@@ -54,7 +54,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if of.Serial == 0 && !c.Catalog.IsZero() {
 		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
 	}
-	class := &Class{all: s, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused), unconfirmed: maps.Clone(of.Unconfirmed)}
+	class := &Class{all: s, name: c.Name, tenant: c.Tenant, serial: of.Serial, paused: maps.Clone(of.Paused), unconfirmed: maps.Clone(of.Unconfirmed)}
 	class.members, class.byName = nameMembers(of.Members, c.Catalog)
 	return class, class.configureClass(c, true)
 }
@@ -94,11 +94,24 @@ func (r *roster) classesFor(from netip.Addr, key *signingKey) []opening {
 	return open
 }
 
-// standingOf of a source is the best that it has in any class.
+// tenantOf is the tenant of the first of the classes that let a request in, "" where one of them has none.
+func tenantOf(open []opening) string {
+	if slices.ContainsFunc(open, func(class opening) bool { return class.tenant == "" }) {
+		return ""
+	}
+	return open[0].tenant
+}
+
+// standingOf of a source is the best that it has in any class. A peer that only classes of tenants allow, and by its
+// address, is unproven until its first message: a connection has a place of the tenants from then on.
 func (r *roster) standingOf(from netip.Addr) standing {
 	is := outsider
 	for _, c := range r.classes {
-		is = max(is, c.standingOf(from))
+		has := c.standingOf(from)
+		if c.tenant != "" {
+			has = min(has, unproven)
+		}
+		is = max(is, has)
 	}
 	return is
 }

@@ -57,20 +57,22 @@ type Config struct {
 	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A
 	// source that Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2
 	// s without a message each, and where these are taken the oldest is cut. Sources it cannot admit share a
-	// sixteenth of it, at least 4, apart.
+	// sixteenth of it, at least 4, apart. Peers that classes with a tenant alone let in have as many places apart.
 	MaxConns int
-	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns, which is 128: BIND
-	// opens a connection for each transfer, is often told to run 100 at a time from one server (transfers-per-ns),
-	// and takes one that is closed on it for a server that is down.
+	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64, and for one tenant, all its addresses together.
+	// 0: a quarter of MaxConns, which is 128: BIND opens a connection for each transfer, is often told to run 100 at
+	// a time from one server (transfers-per-ns), and takes one that is closed on it for a server that is down.
 	MaxConnsPerClient int
-	// MaxTransfers bounds transfers that run at once; more wait. 0: 16.
+	// MaxTransfers bounds transfers that run at once; more wait. Those of tenants have as many places apart, of which
+	// one tenant has a quarter. 0: 16.
 	MaxTransfers int
 	// MaxTransfersPerClient is the same for one client. 0: half of MaxTransfers.
 	MaxTransfersPerClient int
 	// TransferWait is how long a transfer waits for its turn, then SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// TransferTimeout bounds one transfer. 0: 1 h.
-	TransferTimeout time.Duration
+	// LeastRate is how many octets a second a transfer has on average, WriteTimeout not counted; a slower one is cut
+	// and gives its place back. 0: 16 KiB, so that 16 at once fit a line of 2 Mbit/s.
+	LeastRate int
 	// IdleTimeout is how long a connection may ask nothing. 0: 30 s.
 	IdleTimeout time.Duration
 	// ReadTimeout is how long a message may take to arrive once begun. 0: 5 s.
@@ -120,7 +122,7 @@ func (c Config) completeConfig() (Config, keyring, error) {
 	setDefault(fault, "MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4))
 	setDefault(fault, "MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2))
 	setDefault(fault, "TransferWait", &c.TransferWait, 30*time.Second)
-	setDefault(fault, "TransferTimeout", &c.TransferTimeout, time.Hour)
+	setDefault(fault, "LeastRate", &c.LeastRate, 16<<10)
 	setDefault(fault, "IdleTimeout", &c.IdleTimeout, 30*time.Second)
 	setDefault(fault, "ReadTimeout", &c.ReadTimeout, 5*time.Second)
 	setDefault(fault, "WriteTimeout", &c.WriteTimeout, 30*time.Second)

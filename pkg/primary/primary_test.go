@@ -306,7 +306,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
 	deadline := time.Now().Add(time.Minute)
 	for {
-		place, _ := p.tcp.transfers.takePlace(loopback, nil)
+		place, _ := p.tcp.transfers.takePlace(clientOf(loopback, ""), nil)
 		if place == nil {
 			break
 		}
@@ -324,7 +324,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 
 func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1, TransferWait: 50 * time.Millisecond})
-	place, _ := p.tcp.transfers.takePlace(outside, nil)
+	place, _ := p.tcp.transfers.takePlace(clientOf(outside, ""), nil)
 	if place == nil {
 		t.Fatal("no place")
 	}

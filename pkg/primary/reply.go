@@ -20,6 +20,8 @@ type answer struct {
 	// admitted says that the source may know of the zones of some class, by its address or by the key that it signed
 	// with.
 	admitted bool
+	// tenant is the one that all these classes are of, "" where one is the platform's.
+	tenant string
 
 	// For the operator's log and figures only:
 	zone       name.Name

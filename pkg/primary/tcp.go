@@ -30,6 +30,8 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *budget // connections
+	// tenants are those of peers of tenants. A tenant chooses how many pods ask with its key, and how slowly.
+	tenants struct{ conns, waiting, transfers *budget }
 	// newcomers are connections of sources that a key could get allowed and that have shown none yet (attack 78). Where
 	// all places are taken the oldest is cut: a peer signs its first message, so it is through in a moment, and what
 	// holds a place for longer is not one.
@@ -44,12 +46,15 @@ type tcpServer struct {
 }
 
 func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
-	return &tcpServer{
+	s := &tcpServer{
 		server: with, config: c, stopping: stopping, conns: map[net.Conn]struct{}{},
 		peers: newBudget(c.MaxConns, c.MaxConnsPerClient), outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
 		newcomers: newBudget(c.MaxConns, c.MaxConnsPerClient), waiting: newBudget(c.MaxConns, c.MaxConnsPerClient),
 		transfers: newBudget(c.MaxTransfers, c.MaxTransfersPerClient), messages: sync.Pool{New: func() any { return newMessage() }},
 	}
+	s.tenants.conns, s.tenants.waiting = newBudget(c.MaxConns, c.MaxConnsPerClient), newBudget(c.MaxConns, c.MaxConnsPerClient)
+	s.tenants.transfers = newBudget(c.MaxTransfers, max(1, c.MaxTransfers/4))
+	return s
 }
 
 // acceptConnections takes connections while there is a place for them; beyond it they wait for one for a
@@ -58,7 +63,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 // wait is bounded like how many are served; what is beyond that is closed at once, so that
 // a flood costs an accept each and nothing that stays. Sources that no rule could admit
 // have a budget of their own, and do not wait; those that a key could admit are newcomers
-// until they have signed with it. So neither takes the secondaries' places.
+// until they have signed with it. So neither takes the secondaries' places. Peers of tenants take none of them either:
+// once their first message says which tenant it is, they have a place of the tenants.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -88,7 +94,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		}
 		var waits *place
 		if is != outsider {
-			waits, _ = s.waiting.takePlace(c.client, nil)
+			waits, _ = s.waiting.takePlace(clientOf(c.client, ""), nil)
 		}
 		if waits == nil {
 			s.refuseConnection(c)
@@ -109,6 +115,7 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
+	tenant string // of the place of a peer that classes of one tenant alone let in
 	// is says for which standing of its source it has its place.
 	is    standing
 	place *place
@@ -127,20 +134,29 @@ func (s *tcpServer) takePlace(c *connection, is standing) (p *place, freed <-cha
 		}
 	case peer:
 		of, c.idle = s.peers, s.config.IdleTimeout
+		if c.tenant != "" {
+			of = s.tenants.conns
+		}
 	}
-	c.place, freed = of.takePlace(c.client, cut)
+	c.place, freed = of.takePlace(clientOf(c.client, c.tenant), cut)
 	return c.place, freed
 }
 
-// promoteNewcomer gives a newcomer that has signed a place of the peers, where there is one within a moment.
-func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection) bool {
+// promoteNewcomer gives a newcomer that has signed a place of the peers, or of the tenants, where there is one within a
+// moment.
+func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.giveBack() {
 		return false // cut meanwhile
+	}
+	c.tenant = tenant
+	waiting := s.waiting
+	if tenant != "" {
+		waiting = s.tenants.waiting
 	}
 	if p, _ := s.takePlace(c, peer); p != nil {
 		return true
 	}
-	if waits, _ := s.waiting.takePlace(c.client, nil); waits != nil && s.waitForPlace(ctx, c, peer, waits) {
+	if waits, _ := waiting.takePlace(clientOf(c.client, tenant), nil); waits != nil && s.waitForPlace(ctx, c, peer, waits) {
 		return true
 	}
 	s.refuseConnection(c)
@@ -180,12 +196,12 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			return
 		}
 		a := s.handleMessage(msg, c.from, "tcp")
-		if c.is == unproven && a.admitted && !s.promoteNewcomer(ctx, c) {
+		if c.is == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
 			return
 		}
 		switch {
 		case a.transfer != nil:
-			err = s.serveTransfer(ctx, c, a.transfer)
+			err = s.serveTransfer(ctx, c, a.transfer, a.tenant)
 		case a.msg != nil:
 			err = s.writeMessage(c, a.msg)
 		default: // what deserves no answer deserves no connection
@@ -233,11 +249,15 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 
 // serveTransfer runs a transfer when it is its turn. An error ends the connection, which
 // is how the peer learns that what it has is not whole.
-func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer) error {
+func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
+	transfers := s.transfers
+	if tenant != "" {
+		transfers = s.tenants.transfers
+	}
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
-	place := takeWhenFreed(turn, func() (*place, <-chan struct{}) { return s.transfers.takePlace(c.client, nil) })
+	place := takeWhenFreed(turn, func() (*place, <-chan struct{}) { return transfers.takePlace(clientOf(c.client, tenant), nil) })
 	if place == nil {
 		s.counters.countTransfer(t.kind(), ResultNoPlace, 0)
 		log.Info("Transfer had to wait too long", "waited", s.config.TransferWait)
@@ -250,8 +270,12 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()
-	end := start.Add(s.config.TransferTimeout)
-	sent, err := t.sendTransfer(m, s.config.Clock, func(framed []byte) error { return s.writeFramed(c, framed, end) })
+	end := start.Add(s.config.WriteTimeout)
+	perOctet := float64(time.Second) / float64(s.config.LeastRate)
+	sent, err := t.sendTransfer(m, s.config.Clock, func(framed []byte) error {
+		end = end.Add(time.Duration(float64(len(framed)) * perOctet))
+		return s.writeFramed(c, framed, end)
+	})
 	log = log.WithValues("records", sent.records, "messages", sent.messages, "octets", sent.octets, "took", time.Since(start))
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())

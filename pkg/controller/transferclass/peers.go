@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
@@ -67,6 +68,9 @@ type namedKey struct {
 
 func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret class.GetSecret) (Peers, error) {
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
+	if namespace, _, ok := apiclass.SplitCluster(of.Name); ok {
+		peers.Class.Tenant = namespace
+	}
 	invalid := func(format string, args ...any) error {
 		return &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf(format, args...)}
 	}

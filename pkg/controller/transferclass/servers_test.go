@@ -9,6 +9,9 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
@@ -83,5 +86,18 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 	}
 	if _, err := (*Servers)(nil).Of(of); !errors.Is(err, errUnlisted) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The peers of a class that is a Bind9Cluster are of the tenant that has it, and those of a DNSClass of none.
+func TestReadServers_areOfATenant_S11_30(t *testing.T) {
+	cluster := apiclass.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge"}})
+	public := cluster.DeepCopy()
+	public.Name = "team"
+	for of, want := range map[*v1alpha1.DNSClass]string{cluster: "team", public: ""} {
+		selected, err := ReadServers(of, nil, nil, func(string, string) (map[string][]byte, error) { return nil, class.ErrSecretNotFound })
+		if err != nil || selected.Peers.Class.Tenant != want {
+			t.Errorf("%s: tenant %q, %v", of.Name, selected.Peers.Class.Tenant, err)
+		}
 	}
 }

@@ -1,0 +1,138 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// tenants is a primary with a class of the platform and one of each of two tenants. Each has the same zone, which is
+// larger than what the buffers of a connection take, and a key of its own.
+type tenants struct {
+	t *testing.T
+	*Primary
+	keys map[string]Key
+}
+
+func newTenants(t *testing.T, c Config) tenants {
+	t.Helper()
+	c.Zones, c.Allow, c.Views = served(snapshot(t, "org", "", "example.org.", 7, hosts(200000)...)), []Rule{}, []string{}
+	p := tenants{t, start(t, c), map[string]Key{}}
+	for _, tenant := range []string{"", "team", "other"} {
+		key := testKey(t, tenant+"key.example.", HMACSHA256)
+		rules := []Rule{{Key: key.Name}}
+		if tenant == "team" { // allowed by their addresses alone too, as servers without a key are
+			rules = append(rules, Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.7.0/24")}})
+		}
+		config := ClassConfig{Name: tenant + "/edge", Tenant: tenant, Keys: []Key{key}, Allow: rules}
+		if _, err := p.AddClass(config, Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}); err != nil {
+			t.Fatal(err)
+		}
+		p.keys[tenant] = key
+	}
+	return p
+}
+
+// ask asks from an address and signs with the key of a tenant, "-" with none.
+func (p tenants) ask(source, tenant string, qtype uint16) net.Conn {
+	p.t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
+	conn, err := d.Dial("tcp", p.Addrs()[0].String())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	conn.(*net.TCPConn).SetReadBuffer(128 << 10)
+	wire := pack(p.t, query("example.org.", qtype))
+	if tenant != "-" {
+		wire, _ = signed(p.t, query("example.org.", qtype), p.keys[tenant], time.Now())
+	}
+	send(p.t, conn, wire)
+	return conn
+}
+
+// A tenant has the key of its own cluster. From many addresses, with and without it, it begins transfers and does not
+// read them: those of the platform and of another tenant begin all the same (S11.30).
+func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
+	p := newTenants(t, Config{MaxTransfers: 4, MaxTransfersPerClient: 1, TransferWait: 3 * time.Second})
+	var stuck []net.Conn
+	for _, source := range []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"} {
+		stuck = append(stuck, p.ask(source, "team", mdns.TypeAXFR))
+	}
+	for _, source := range []string{"127.0.7.2", "127.0.7.3"} {
+		stuck = append(stuck, p.ask(source, "-", mdns.TypeAXFR))
+	}
+	began := 0
+	for _, conn := range stuck {
+		if m := receive(t, conn); m.Rcode == mdns.RcodeSuccess {
+			began++
+		} else if m.Rcode != mdns.RcodeServerFailure {
+			t.Errorf("a transfer of the tenant: %v", m)
+		}
+	}
+	if began != 1 {
+		t.Errorf("%d transfers of one tenant run at once, want a quarter of 4", began)
+	}
+	for _, tenant := range []string{"", "other"} {
+		if m := receive(t, p.ask("127.0.0.9", tenant, mdns.TypeAXFR)); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
+			t.Errorf("a transfer of %q beside those of a tenant: %s", tenant, mdns.RcodeToString[m.Rcode])
+		}
+	}
+}
+
+// Nor do connections that a tenant keeps with its key, or by its address.
+func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
+	p := newTenants(t, Config{MaxConns: 8, MaxConnsPerClient: 2})
+	var asked []net.Conn
+	for range 2 {
+		for _, source := range []string{"127.0.0.2", "127.0.0.3"} {
+			asked = append(asked, p.ask(source, "team", mdns.TypeSOA))
+		}
+		for _, source := range []string{"127.0.7.2", "127.0.7.3"} {
+			asked = append(asked, p.ask(source, "-", mdns.TypeSOA))
+		}
+	}
+	kept := 0
+	for _, conn := range asked {
+		if _, err := io.ReadFull(conn, make([]byte, 2)); err == nil {
+			kept++
+		}
+	}
+	if kept != 2 {
+		t.Errorf("%d connections of one tenant, want its share of 2", kept)
+	}
+	for _, tenant := range []string{"", "other"} {
+		for range 2 {
+			if m := receive(t, p.ask("127.0.0.9", tenant, mdns.TypeSOA)); m.Rcode != mdns.RcodeSuccess {
+				t.Errorf("a connection of %q beside those of a tenant: %v", tenant, m)
+			}
+		}
+	}
+}
+
+// A reader that takes each message within WriteTimeout, and the whole zone in no time that a peer needs, is cut.
+func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
+	p := newTenants(t, Config{WriteTimeout: time.Second, LeastRate: 1 << 30})
+	conn := p.ask("127.0.0.2", "team", mdns.TypeAXFR)
+	count := func(result string) int64 { return p.Stats().Transfers[TransferKind{KindAXFR, result}] }
+	for count(ResultCut) == 0 && count(ResultSent) == 0 {
+		// The pace of this reader, not a wait: all of it takes longer than a second at this pace.
+		if _, err := io.ReadFull(conn, make([]byte, 64<<10)); err != nil {
+			break
+		}
+		time.Sleep(40 * time.Millisecond)
+	}
+	if count(ResultCut) != 1 {
+		t.Errorf("a slow transfer: %v", p.Stats().Transfers)
+	}
+}
