@@ -84,8 +84,7 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, again time.Duration, err error) {
 	var members []cache.ObjectName
 	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
-		// A signer takes these keys beside its own, and nothing is signed with them there.
-		if instance.Spec.External == nil && instance.DeletionTimestamp == nil && instance.Spec.Role != bind9.RoleSigner {
+		if instance.Spec.External == nil && instance.DeletionTimestamp == nil {
 			members = append(members, cache.MetaObjectToName(instance))
 		}
 	}

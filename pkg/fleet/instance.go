@@ -185,7 +185,7 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	if turn != "" {
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, turn)
 	}
-	if server.Transfer.Other() != nil {
+	if server.Transfer.Other() != nil || server.Peers != nil && server.Peers.Other() != nil {
 		again = sooner(again, askAgain)
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take the new one")
 	}

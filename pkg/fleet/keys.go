@@ -165,7 +165,7 @@ func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string,
 		return keys, 0, err
 	}
 	if keys.Other() != nil {
-		if now.Sub(keys.Stepped) < stepTime || !f.taken.byAll(members, keys.Both()) {
+		if now.Sub(keys.Stepped) < stepTime || !f.taken.byAll(group, members, keys.Both()) {
 			return keys, askAgain, nil
 		}
 		keys.Stepped = now
@@ -226,41 +226,57 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// takenKeys says of each instance which TSIG keys its pods were last seen to take. It is kept in memory: a process that
-// is started anew looks again.
+// takenKeys says of each instance which TSIG keys of a group its pods were last seen to take: a signer takes those of
+// its cluster beside its own. It is kept in memory: a process that is started anew looks again.
 type takenKeys struct {
 	mu sync.Mutex
-	by map[cache.ObjectName]string
+	by map[taker]string
+}
+
+// taker is an instance that takes the TSIG keys of a group.
+type taker struct {
+	instance cache.ObjectName
+	group    string
 }
 
 // note returns whether that is another one than before.
-func (t *takenKeys) note(instance cache.ObjectName, keys string) bool {
+func (t *takenKeys) note(at taker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.by[instance]
+	before := t.by[at]
 	if keys == "" {
-		delete(t.by, instance)
+		delete(t.by, at)
 	} else {
-		t.by[instance] = keys
+		t.by[at] = keys
 	}
 	return before != keys
 }
 
-func (t *takenKeys) byAll(instances []cache.ObjectName, keys string) bool {
+func (t *takenKeys) byAll(group string, instances []cache.ObjectName, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !slices.ContainsFunc(instances, func(one cache.ObjectName) bool { return t.by[one] != keys })
+	return !slices.ContainsFunc(instances, func(one cache.ObjectName) bool { return t.by[taker{one, group}] != keys })
 }
 
-// noteTransferKeys looks whether the pods of a server take the TSIG keys of a step, and whether its primaries do.
+// noteTransferKeys looks whether the pods of a server take the TSIG keys of a step, and whether its primaries do. A
+// signer takes those of its cluster too: a follower that signs with a key before the signer has it gets no signed zone.
 func (f *Fleet) noteTransferKeys(ctx context.Context, server *render.Server) {
-	at, taken := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, ""
-	if server.Transfer.Other() != nil && f.haveKeys(ctx, server) && f.primariesTake(ctx, server) {
-		taken = server.Transfer.Both()
+	changed := f.noteTaken(ctx, server, server.Group(), &server.Transfer)
+	if server.Peers != nil {
+		changed = f.noteTaken(ctx, server, server.Cluster, server.Peers) || changed
 	}
-	if f.taken.note(at, taken) && server.Cluster != "" {
+	if changed && server.Cluster != "" {
 		f.look("cluster", server.Namespace, server.Cluster)
 	}
+}
+
+// noteTaken looks at the keys of one group, and returns whether that is another answer than before.
+func (f *Fleet) noteTaken(ctx context.Context, server *render.Server, group string, keys *render.TransferKeys) bool {
+	at, taken := taker{cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, group}, ""
+	if keys.Other() != nil && f.haveKeys(ctx, server) && f.primariesTake(ctx, server) {
+		taken = keys.Both()
+	}
+	return f.taken.note(at, taken)
 }
 
 // primariesTake reports whether each primary that answers for a catalog to the key that signs does so to the next one

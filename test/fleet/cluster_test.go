@@ -292,6 +292,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	at := clocktesting.NewFakeClock(time.Now())
 	var refuses atomic.Bool // the primary, any key but the first
 	refuses.Store(true)
+	var answered atomic.Int32 // by the primary, to the next key
 	var first render.TransferKeys
 	w.runFleetWith(fleet.Config{
 		Clock: at, Namespaces: []string{w.namespace},
@@ -306,11 +307,17 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		Answers: func(_ context.Context, _ netip.AddrPort, zone name.Name, key render.Key) bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if key.Name != first.Name && !refuses.Load() {
+				answered.Add(1)
+			}
 			return zone.String() == "tsig.catalog.example." && (key.Name == first.Name || !refuses.Load())
 		},
 	})
 	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
-	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 2}}}, metav1.CreateOptions{})
+	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
+		Secondary: &bind9.RoleSettings{Replicas: 2},
+		DNSSEC:    &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
+	}}, metav1.CreateOptions{})
 	w.must(err)
 	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "tsig"}, Spec: v1alpha1.DNSClassSpec{
@@ -322,7 +329,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	t.Cleanup(func() {
 		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "tsig", metav1.DeleteOptions{})
 	})
-	for _, name := range []string{"prod-secondary-0", "prod-secondary-1"} {
+	for _, name := range []string{"prod-secondary-0", "prod-secondary-1", "prod-signer-0"} {
 		w.waitInstance(name, bind9.ConditionReady, "True")
 	}
 	keys := func() render.TransferKeys {
@@ -424,11 +431,23 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	loadAll()
 	stays("the primary does not take the next key")
 	refuses.Store(false)
+	w.until("the secondaries are looked at, with their cluster in between", func() error {
+		if now := look(); now.Next == nil {
+			t.Fatal("the next key signs before the signer has it, from which servers transfer signed zones with it")
+		}
+		if looks := answered.Load(); looks < 8 {
+			return fmt.Errorf("%d looks", looks)
+		}
+		return nil
+	})
+	stays("the signer has not read the next key")
 	wait("the next key signs", func(now render.TransferKeys) bool {
 		load("prod-secondary-1")
+		load("prod-signer-0")
 		return now.Name == next.Name && now.Former != nil && now.Former.Name == first.Name && now.Next == nil
 	})
 	loadAll()
+	load("prod-signer-0")
 	at.Step(30 * time.Second)
 	if now := look(); now.Former == nil {
 		t.Error("the former key went within a minute")
@@ -436,6 +455,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	at.Step(time.Minute)
 	wait("the former key goes", func(now render.TransferKeys) bool {
 		load("prod-secondary-1")
+		load("prod-signer-0")
 		return now.Name == next.Name && now.Next == nil && now.Former == nil
 	})
 	if generation() != before {
