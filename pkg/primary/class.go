@@ -132,11 +132,11 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if c.serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
-	had := s.keys[c.name]
-	s.keys[c.name] = keys
+	had := s.openings[c.name]
+	s.openings[c.name] = newOpeningBy(keys, rules)
 	after, err := s.newRoster(before, c)
 	if err != nil {
-		s.keys[c.name] = had
+		s.openings[c.name] = had
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
@@ -163,7 +163,7 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
-	delete(s.keys, c.name)
+	delete(s.openings, c.name)
 	without := &roster{classes: slices.Delete(slices.Clone(before.classes), at, at+1)}
 	after, _ := s.newRoster(without, nil) // fewer keys do not differ where more did not
 	s.roster.Store(after)

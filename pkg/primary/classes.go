@@ -29,20 +29,44 @@ type classes struct {
 	log      klog.Logger
 
 	roster   atomic.Pointer[roster]
-	changing sync.Mutex         // held while the roster is replaced
-	keys     map[string]keyring // by class
+	changing sync.Mutex           // held while the roster is replaced
+	openings map[string]openingBy // by class
+}
+
+// openingBy is what lets requests in to a class.
+type openingBy struct {
+	keys keyring
+	// address says that some rule depends on the source, anyAddress that some key is taken from every source.
+	address, anyAddress bool
+}
+
+func newOpeningBy(keys keyring, rules access) openingBy {
+	by := openingBy{keys: keys}
+	for _, rule := range rules {
+		by.address = by.address || len(rule.Prefixes) > 0
+		by.anyAddress = by.anyAddress || len(rule.Prefixes) == 0
+	}
+	return by
 }
 
 // roster is all classes and keys at one moment. It is replaced, never changed.
 type roster struct {
 	keys    keyring
 	classes []*Class
+	// byKey are the classes that have a key, and byAddress those of which some rule depends on the source, in the order
+	// of classes: a question is for few of many classes, and its cost does not grow with their number.
+	byKey     map[string][]*Class
+	byAddress []*Class
+	// anyAddress says that some class takes a key from every source.
+	anyAddress bool
 }
 
 // newClasses begins with the nameless class, which has the zones of views.
 func newClasses(config *Config, keys keyring, log klog.Logger) *classes {
-	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log, keys: map[string]keyring{"": keys}}
-	s.roster.Store(&roster{keys: keys, classes: []*Class{{all: s, views: config.Views, access: config.Allow, notify: config.Notify}}})
+	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log, openings: map[string]openingBy{"": newOpeningBy(keys, config.Allow)}}
+	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify}
+	first, _ := s.newRoster(&roster{}, nameless) // keys of one class do not differ
+	s.roster.Store(first)
 	return s
 }
 
@@ -61,17 +85,23 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 
 // newRoster is before with class in it, where it is not yet, and the keys of all. The nameless class stays first.
 func (s *classes) newRoster(before *roster, class *Class) (*roster, error) {
-	after := &roster{keys: keyring{}, classes: slices.Clone(before.classes)}
+	after := &roster{keys: keyring{}, classes: slices.Clone(before.classes), byKey: map[string][]*Class{}}
 	if class != nil && !slices.Contains(after.classes, class) {
 		after.classes = append(after.classes, class)
 	}
-	slices.SortFunc(after.classes, func(a, b *Class) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(after.classes, compareNames)
 	for _, c := range after.classes {
-		for keyName, k := range s.keys[c.name] {
+		by := s.openings[c.name]
+		after.anyAddress = after.anyAddress || by.anyAddress
+		if by.address {
+			after.byAddress = append(after.byAddress, c)
+		}
+		for keyName, k := range by.keys {
 			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
 				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
 			}
 			after.keys[keyName] = k
+			after.byKey[keyName] = append(after.byKey[keyName], c)
 		}
 	}
 	return after, nil
@@ -86,13 +116,25 @@ type opening struct {
 // classesFor are the classes that let this request in.
 func (r *roster) classesFor(from netip.Addr, key *signingKey) []opening {
 	var open []opening
-	for _, c := range r.classes {
+	for _, c := range r.candidatesFor(key) {
 		if allowed, signs := c.allows(from, key); allowed {
 			open = append(open, opening{c, signs})
 		}
 	}
 	return open
 }
+
+// candidatesFor are the classes that may let in a request with this key, nil for none, in the order of classes.
+func (r *roster) candidatesFor(key *signingKey) []*Class {
+	if key == nil {
+		return r.byAddress
+	}
+	may := slices.Concat(r.byAddress, r.byKey[key.Name])
+	slices.SortFunc(may, compareNames)
+	return slices.Compact(may)
+}
+
+func compareNames(a, b *Class) int { return cmp.Compare(a.name, b.name) }
 
 // tenantOf is the tenant of the first of the classes that let a request in, "" where one of them has none.
 func tenantOf(open []opening) string {
@@ -106,7 +148,10 @@ func tenantOf(open []opening) string {
 // address, is unproven until its first message: a connection has a place of the tenants from then on.
 func (r *roster) standingOf(from netip.Addr) standing {
 	is := outsider
-	for _, c := range r.classes {
+	if r.anyAddress {
+		is = unproven
+	}
+	for _, c := range r.byAddress {
 		has := c.standingOf(from)
 		if c.tenant != "" {
 			has = min(has, unproven)
@@ -125,17 +170,25 @@ func (s *classes) findDifference(zone *zoneview.Snapshot, since serial.Serial) (
 }
 
 // countServed counts the zones that some peer may know of, without the catalogs.
-func (s *classes) countServed() (n int) {
-	classes := s.roster.Load().classes
-	for zone := range s.zones.All() {
-		if slices.ContainsFunc(classes, func(class *Class) bool {
-			one, ok := class.findZone(class.nameOf(zone.Zone().UID), true)
-			return ok && one == zone
-		}) {
-			n++
+func (s *classes) countServed() int {
+	served := map[string]bool{}
+	count := func(class *Class, uid string) {
+		if zone, ok := class.findZone(class.nameOf(uid), true); ok && zone.Zone().UID == uid && !isCatalog(zone) {
+			served[uid] = true
 		}
 	}
-	return n
+	for _, class := range s.roster.Load().classes {
+		if len(class.views) == 0 {
+			for _, uid := range class.uids() {
+				count(class, uid)
+			}
+			continue
+		}
+		for zone := range s.zones.All() {
+			count(class, zone.Zone().UID)
+		}
+	}
+	return len(served)
 }
 
 // publishCatalogs publishes catalogs as their classes change, until ctx ends.

@@ -4,9 +4,11 @@
 package primary
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -134,5 +136,46 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	}
 	if count(ResultCut) != 1 {
 		t.Errorf("a slow transfer: %v", p.Stats().Transfers)
+	}
+}
+
+// A tenant makes classes by the thousand: what a question costs does not grow with their number.
+func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
+	p, err := New(Config{Zones: served(snapshot(t, "org", "", "example.org.", 7)), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	members := Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}
+	var classes []*Class
+	for i := range 1000 {
+		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), HMACSHA256) // two classes have the first key
+		class, err := p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		classes = append(classes, class)
+	}
+	roster := p.classes.roster.Load()
+	for keyName, want := range map[string][]*Class{"key-0.example.": {classes[0], classes[999]}, "key-7.example.": {classes[7]}} {
+		key := roster.keys[keyName]
+		if may := roster.candidatesFor(key); !slices.Equal(may, want) {
+			t.Errorf("%s: %d classes are asked about a question", keyName, len(may))
+		}
+		if open := roster.classesFor(outside, key); len(open) != len(want) {
+			t.Errorf("%s: lets into %d classes, want %d", keyName, len(open), len(want))
+		}
+	}
+	if is := roster.standingOf(outside); len(roster.byAddress) != 0 || is != unproven {
+		t.Errorf("%d classes are asked about a connection; it is %v", len(roster.byAddress), is)
+	}
+	if n := p.Stats().Zones; n != 1 {
+		t.Errorf("%d zones are served, want 1", n)
+	}
+	for _, class := range classes {
+		class.Close()
+	}
+	if roster = p.classes.roster.Load(); len(roster.byKey) != 0 || roster.standingOf(outside) != outsider {
+		t.Errorf("after their end %d keys stay", len(roster.byKey))
 	}
 }

@@ -402,8 +402,9 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 // dropServers takes servers out of other classes whose key has the name of another key of this class, which has a right
 // to it.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
-	for name, other := range c.serving {
-		if name == of.Name || other.of.Spec.Bind9 == nil {
+	for name := range c.keys.classesWith(claims) {
+		other := c.serving[name]
+		if name == of.Name || other == nil || other.of.Spec.Bind9 == nil {
 			continue
 		}
 		theirs := other.peers.Claims()

@@ -18,6 +18,9 @@ import (
 type Keys struct {
 	mu   sync.Mutex
 	held map[string]*heldKeys // by class
+	// byName are they by the names of their keys and by class, so that the cost of a look does not grow with the number
+	// of classes.
+	byName map[string]map[string]*heldKeys
 }
 
 // heldKeys are the keys of one class. Those that no class names, of a primary itself, are of the class "".
@@ -48,14 +51,35 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.held == nil {
-		k.held = map[string]*heldKeys{}
+		k.held, k.byName = map[string]*heldKeys{}, map[string]map[string]*heldKeys{}
 	}
+	k.forgetKeys(class)
 	k.held[class] = keys
+	for name := range keys.claims {
+		if k.byName[name] == nil {
+			k.byName[name] = map[string]*heldKeys{}
+		}
+		k.byName[name][class] = keys
+	}
 	return func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.held[class] == keys {
-			delete(k.held, class)
+			k.forgetKeys(class)
+		}
+	}
+}
+
+// forgetKeys is called with mu held.
+func (k *Keys) forgetKeys(class string) {
+	had := k.held[class]
+	if had == nil {
+		return
+	}
+	delete(k.held, class)
+	for name := range had.claims {
+		if delete(k.byName[name], class); len(k.byName[name]) == 0 {
+			delete(k.byName, name)
 		}
 	}
 }
@@ -64,7 +88,20 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 func (k *Keys) release(class string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.held, class)
+	k.forgetKeys(class)
+}
+
+// classesWith returns the classes that have a key of one of these names.
+func (k *Keys) classesWith(names map[string]string) map[string]bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	classes := map[string]bool{}
+	for name := range names {
+		for class := range k.byName[name] {
+			classes[class] = true
+		}
+	}
+	return classes
 }
 
 // keptFrom says why a server of a class may not have a key: the name is that of another key. "" is none.
@@ -74,8 +111,8 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, key primary.Key) string {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for name, other := range k.held {
-		if meaning, has := other.claims[key.Name]; name == of.Name || !has || meaning == meaningOf(key) || other.ofServers && rankOf(of).Compare(other.rank) < 0 {
+	for name, other := range k.byName[key.Name] {
+		if name == of.Name || other.claims[key.Name] == meaningOf(key) || other.ofServers && rankOf(of).Compare(other.rank) < 0 {
 			continue
 		}
 		if name == "" {

@@ -5,6 +5,7 @@ package transferclass
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -192,5 +193,12 @@ func TestKeys_areLetGoOf(t *testing.T) {
 	k.Hold(holder, peers("A"))
 	if why := k.keptFrom(asks, key("B")); why != "" {
 		t.Errorf("of a class that is paused: %s", why)
+	}
+	if len(k.byName) != 0 || len(k.classesWith(peers("A").Claims())) != 0 {
+		t.Errorf("names of keys that no class has: %v", k.byName)
+	}
+	k.Hold(asks, peers("A"))
+	if classes := k.classesWith(peers("B").Claims()); !maps.Equal(classes, map[string]bool{"asks": true}) {
+		t.Errorf("classes with a key of the name: %v", classes)
 	}
 }
