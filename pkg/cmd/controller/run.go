@@ -131,7 +131,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.signing, err = signing.New(signing.Config{
-		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(), Views: set,
+		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(), InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
 		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers, Now: time.Now,
 	})
 	if err != nil {

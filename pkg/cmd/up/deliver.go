@@ -74,7 +74,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 	signer, err := signing.New(signing.Config{
-		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), Views: zones,
+		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce, Holder: members.HolderAmong, Views: zones,
 		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers, Now: time.Now,
 	})
 	if err != nil {

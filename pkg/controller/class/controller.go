@@ -97,6 +97,18 @@ func New(config Config) (*Controller, error) {
 	return c, c.watchObjects()
 }
 
+// InForce returns those of the classes in force for a zone that are there.
+func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
+	var classes []*v1alpha1.DNSClass
+	force, _ := c.zones.findInForce(zone)
+	for _, name := range force.classes {
+		if of := c.index.classByName(name); of != nil {
+			classes = append(classes, of)
+		}
+	}
+	return classes
+}
+
 // watchObjects has the queue follow the informers.
 func (c *Controller) watchObjects() error {
 	err := errors.Join(watchInformer(c, c.index.zones, c.zoneChanged), watchInformer(c, c.index.records, c.recordChanged), watchInformer(c, c.index.deliveries, c.deliveryChanged), watchInformer(c, c.index.classes, c.classChanged))

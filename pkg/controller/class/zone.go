@@ -74,10 +74,8 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		return nil
 	}
 	m := z.memoryOf(at)
-	of, terminating := z.index.labelsOf(namespace)
-	all := z.index.allClasses()
-	taken := z.takenFrom(zone, all)
-	force := classesOf(zone, of, z.index.classByName, all, taken)
+	_, terminating := z.index.labelsOf(namespace)
+	force, taken := z.findInForce(zone)
 	for _, name := range force.classes {
 		if z.index.classByName(name) == nil {
 			z.classes.tellMissing(name)
@@ -91,6 +89,14 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	}
 	// Many Records take a while: the Zone is judged by what is known then.
 	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))), z.syncStatus(ctx, m, z.readFacts(zone, force)))
+}
+
+// findInForce returns the classes in force for a zone, and those that a zone of the default view has taken.
+func (z *zoneSync) findInForce(zone *v1alpha1.Zone) (force inForce, taken []string) {
+	of, _ := z.index.labelsOf(zone.Namespace)
+	all := z.index.allClasses()
+	taken = z.takenFrom(zone, all)
+	return classesOf(zone, of, z.index.classByName, all, taken), taken
 }
 
 // tellClusters has the Loop told of the Bind9Clusters that a zone names, and of those that have a Delivery of it.

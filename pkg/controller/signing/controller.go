@@ -48,10 +48,14 @@ type Config struct {
 	Zones      informers.ZoneInformer
 	Deliveries informers.DeliveryInformer
 	Classes    informers.DNSClassInformer
-	Views      *zoneview.Set
-	Servers    *transferclass.Servers
-	Agents     *transferclass.Agents
-	Secrets    class.Secrets
+	// InForce are the classes in force for a zone.
+	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
+	// Holder is the UID of the Zone that has a right to a name in these classes, "" where it is not known.
+	Holder  func(classes []string, zone name.Name) string
+	Views   *zoneview.Set
+	Servers *transferclass.Servers
+	Agents  *transferclass.Agents
+	Secrets class.Secrets
 	// ParentServers finds the servers of the zone above one of which no Zone is above.
 	ParentServers func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error)
 	Now           func() time.Time
@@ -70,6 +74,9 @@ func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}, secrets: map[string]readSecret{}},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)),
+	}
+	if err := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned}); err != nil {
+		return nil, fmt.Errorf("informers: %w", err)
 	}
 	zones, err := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.zoneChanged,
@@ -101,6 +108,16 @@ func New(config Config) (*Controller, error) {
 	}
 	c.synced = []cache.InformerSynced{zones.HasSynced, c.Deliveries.Informer().HasSynced, c.Classes.Informer().HasSynced}
 	return c, nil
+}
+
+// bySigned is the index of Zones that have a signer, by their names in DNS.
+const bySigned = "signed"
+
+func indexSigned(object any) ([]string, error) {
+	if zone := object.(*v1alpha1.Zone); zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Signer != nil {
+		return []string{zone.Status.FQDN}, nil
+	}
+	return nil, nil
 }
 
 func (c *Controller) zoneChanged(object any) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,10 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	if zone.Spec.DNSSEC != nil {
 		f.policy = zone.Spec.DNSSEC.Policy
 	}
-	if err := w.findSigner(ctx, f); err != nil {
+	switch err := w.findSigner(ctx, f); {
+	case errors.Is(err, errUnknownMember):
+		return pendingInterval, nil
+	case err != nil:
 		return 0, err
 	}
 	if w.agent != nil {
@@ -84,7 +88,7 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	var classes []string
 	for _, one := range deliveries {
 		if one.Spec.Zone.UID == w.zone.UID && one.Status.FQDN != "" {
-			classes = append(classes, one.Spec.ClassRef.Name)
+			classes = append(classes, apiclass.NameOf(one.Namespace, one.Spec.ClassRef))
 		}
 	}
 	switch len(classes) {
@@ -96,9 +100,13 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		f.blocked = fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(classes))
 		return nil
 	}
-	if w.of, err = w.Classes.Lister().Get(classes[0]); err != nil {
-		return err
+	inForce := w.InForce(w.zone)
+	at := slices.IndexFunc(inForce, func(of *v1alpha1.DNSClass) bool { return of.Name == classes[0] })
+	if at < 0 {
+		f.blocked = fmt.Sprintf("the class %s, which has delivered it, is not in force for it: see the condition Ready", classes[0])
+		return nil
 	}
+	w.of = inForce[at]
 	if block := w.of.Spec.Bind9; block == nil || block.ClusterRef == nil || apiclass.ModeOf(block) != v1alpha1.Bind9ModeCatalog {
 		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", w.of.Name)
 		return nil
@@ -128,14 +136,15 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		return err
 	}
 	for i, server := range selected.Known {
-		if server.Signer {
+		ownSigner := server.Signer && server.Namespace == ref.Namespace
+		if ownSigner {
 			w.signer, w.asked = server, selected.Secondaries[i]
 		} else {
 			w.servers = append(w.servers, selected.Secondaries[i])
 		}
 		// The signer takes the TSIG key of its own cluster, and the fleet names it to these servers alone.
 		isRun := server.Agent.AuthoritiesKey != ""
-		if common := (v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}); isRun && !server.Signer && (server.Key == nil || *server.Key != common) {
+		if common := (v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}); isRun && !ownSigner && (server.Key == nil || *server.Key != common) {
 			f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s/%s and cannot transfer from its signer", w.of.Name, transferclass.RowName(server), ref.Namespace, ref.Name)
 		}
 	}
@@ -148,8 +157,55 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	case len(w.servers) == 0:
 		f.lacking = "the class has no server beside the signer"
 	}
+	taken, err := w.isTaken(ref)
+	if err != nil {
+		return err
+	}
+	if taken {
+		w.signer = apiclass.Server{} // that in the status stays
+		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s/%s has, or is to have, another Zone of the name %s", ref.Namespace, ref.Name, w.fqdn)
+		return nil
+	}
 	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
 	return err
+}
+
+// errUnknownMember says that the Delivery of a zone is not known yet to the members of classes.
+var errUnknownMember = errors.New("the Delivery is not known yet")
+
+// isTaken reports whether the zone of this name at the signer is that of another Zone, of another view: one that is
+// signed there, or else the one that was delivered first by the classes of the cluster.
+func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
+	signedHere := func(zone *v1alpha1.Zone) bool {
+		status := zone.Status.DNSSEC
+		return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
+	}
+	sameName, err := w.Zones.Informer().GetIndexer().ByIndex(bySigned, w.zone.Status.FQDN)
+	if err != nil {
+		return false, err
+	}
+	byOther := slices.ContainsFunc(sameName, func(object any) bool {
+		other := object.(*v1alpha1.Zone)
+		return other.UID != w.zone.UID && signedHere(other)
+	})
+	if signedHere(w.zone) != byOther {
+		return byOther, nil
+	}
+	all, err := w.Classes.Lister().List(labels.Everything())
+	if err != nil {
+		return false, err
+	}
+	names := []string{ref.Namespace + "/" + ref.Name} // the cluster as a class itself
+	for _, one := range all {
+		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
+			names = append(names, one.Name)
+		}
+	}
+	holder := w.Holder(names, w.fqdn)
+	if holder == "" {
+		return false, errUnknownMember
+	}
+	return holder != string(w.zone.UID), nil
 }
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}

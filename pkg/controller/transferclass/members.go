@@ -200,11 +200,19 @@ func (c ofClass) Name(uid string) name.Name {
 	return name.Name{}
 }
 
-func (c ofClass) Holder(zone name.Name) string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
+
+// HolderAmong returns the UID of the Zone that has a right to a name before the others of these classes, "" for none:
+// a server that several classes deliver to has one zone of a name.
+func (m *Members) HolderAmong(classes []string, zone name.Name) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	var named []row
-	if known := c.classes[c.class]; known != nil {
+	for _, class := range classes {
+		known := m.classes[class]
+		if known == nil {
+			continue
+		}
 		for _, one := range known.rows {
 			if one.zone == zone {
 				named = append(named, one)

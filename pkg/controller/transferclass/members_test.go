@@ -136,6 +136,12 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 		}
 	}
 	m, _ := newMembers()
+	early.Spec.ClassRef.Name = "blue"
+	do(t, store{m}.Replace([]any{late, early}, lone(10)))
+	if m.OfClass("red").Holder(name.MustParse("x.test.")) != "late" || m.HolderAmong([]string{"red", "green", "blue"}, name.MustParse("x.test.")) != "early" {
+		t.Error("of two classes, the zone that was delivered first does not have the name")
+	}
+	m, _ = newMembers()
 	if m.OfClass("red").Holder(name.MustParse("x.test.")) != "" {
 		t.Error("a name that no zone has has a holder")
 	}

@@ -1,0 +1,199 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// keysByName are Secrets that each have a key of their own name.
+type keysByName struct{}
+
+func (keysByName) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	return map[string][]byte{"name": []byte(name + "." + namespace + "."), "secret": []byte(strings.Repeat("A", 42) + "I=")}, nil
+}
+
+// signingCluster is a cluster of a signer and one other server, which consents to all zones.
+func signingCluster(namespace, name string, dnssec bool) []runtime.Object {
+	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Finalizers: []string{v1alpha1.FinalizerDelivery}}}
+	cluster.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+	objects := []runtime.Object{cluster}
+	if dnssec {
+		cluster.Spec.DNSSEC = &bind9.ClusterDNSSEC{}
+	}
+	for i, role := range []bind9.Role{bind9.RoleSigner, bind9.RolePrimary} {
+		if role == bind9.RoleSigner && !dnssec {
+			continue
+		}
+		server := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%s-0", name, strings.ToLower(string(role)))}}
+		server.UID = types.UID(namespace + "/" + server.Name)
+		server.Spec.Role, server.Spec.ClusterRef = role, &bind9.ClusterReference{Name: name}
+		server.Status.Addresses = []string{fmt.Sprintf("192.0.2.%d", i+1)}
+		objects = append(objects, server)
+	}
+	return objects
+}
+
+// classOf is a DNSClass of a cluster for the namespaces and views.
+func classOf(name, cluster string, namespaces []string, views ...string) *v1alpha1.DNSClass {
+	namespace, cluster, _ := strings.Cut(cluster, "/")
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	of.Spec.Namespaces, of.Spec.Views = &v1alpha1.NamespaceSelection{Names: namespaces}, views
+	of.Spec.Bind9 = &v1alpha1.Bind9Provider{CatalogZone: "catalog." + name + ".", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: cluster}}
+	return of
+}
+
+// zoneOf is a Zone example.org. that names a class and is to be signed, with the Delivery of that class.
+func zoneOf(namespace, view string, ref v1alpha1.DNSClassReference, age time.Duration) (*v1alpha1.Zone, *v1alpha1.Delivery) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: types.UID("uid-" + namespace), ResourceVersion: "1280"}}
+	zone.Spec.DNSClassRefs, zone.Spec.DNSSEC = []v1alpha1.DNSClassReference{ref}, &v1alpha1.ZoneDNSSEC{Policy: "default"}
+	zone.Status.FQDN, zone.Status.View, zone.Status.Serial = "example.org.", view, 1
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "z-1", UID: types.UID("d-" + namespace), ResourceVersion: "1280", CreationTimestamp: metav1.NewTime(begin.Add(-age)),
+	}}
+	one.Spec.Zone, one.Spec.ClassRef, one.Status.FQDN = v1alpha1.DeliveredZone{Name: "z", UID: zone.UID}, ref, zone.Status.FQDN
+	return zone, one
+}
+
+// newController is a Controller whose objects are known, beside the controller of classes.
+func newController(t *testing.T, holder func([]string, name.Name) string, objects ...runtime.Object) *Controller {
+	t.Helper()
+	client := fake.NewClientset(objects...)
+	informers := externalversions.NewSharedInformerFactory(client, 0)
+	servers, views := transferclass.NewServers(informers), zoneview.NewSet(zoneview.Config{})
+	classes, err := class.New(class.Config{
+		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views, Secrets: keysByName{}, Alone: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := informers.Kubizone().V1alpha1()
+	c, err := New(Config{
+		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: classes.InForce, Holder: holder, Views: views,
+		Servers: servers, Agents: transferclass.NewAgents(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	informers.StartWithContext(ctx)
+	t.Cleanup(func() { cancel(); informers.Shutdown(); c.queue.ShutDown() })
+	informers.WaitForCacheSync(ctx.Done())
+	return c
+}
+
+// TestFindSigner: mallory, in the namespace team, would have the signer of the platform carry out what her zones say.
+func TestFindSigner_S12_4(t *testing.T) {
+	const signer = "platform/public-signer-0"
+	public := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "public"}
+	ownCluster := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "public"}
+	type member struct {
+		namespace, view string
+		ref             v1alpha1.DNSClassReference
+		age             time.Duration
+		phase           v1alpha1.DNSSECPhase // with it the zone is signed by the signer of the platform
+	}
+	mallory := member{"team", "", public, 0, ""}
+	inside := member{"team", "inside", public, 0, ""}
+	for title, test := range map[string]struct {
+		classes []*v1alpha1.DNSClass
+		own     string // "", or the cluster of mallory: "plain" or "signs"
+		zones   []member
+		signer  string // of the first zone
+		blocked string
+	}{
+		"the class is for its namespace": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "", []member{mallory}, signer, ""},
+		"the class is for other namespaces": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"victim"})}, "",
+			[]member{mallory}, "", "not in force"},
+		"the class is for other views": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "",
+			[]member{inside}, "", "not in force"},
+		"a cluster of mallory has the name of the class": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "plain",
+			[]member{{"team", "inside", ownCluster, 0, ""}}, "", "team/public signs no zones"},
+		"a cluster of mallory signs by itself": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"victim"})}, "signs",
+			[]member{{"team", "inside", ownCluster, 0, ""}}, "team/public-signer-0", ""},
+		"the zone of the default view has the class": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "", public, -time.Hour, ""}}, "", "not in force"},
+		"the zone of another view came first": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "outside", public, time.Hour, ""}}, "", "another Zone"},
+		"it came first itself": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "outside", public, -time.Hour, ""}}, signer, ""},
+		"it came first, and the other one is signed": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "outside", public, -time.Hour, v1alpha1.DNSSECSigned}}, "", "another Zone"},
+		"it is signed, and the other one came first": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{{"team", "inside", public, 0, v1alpha1.DNSSECSigned}, {"victim", "outside", public, time.Hour, ""}}, signer, ""},
+		"the zone of another class of the cluster came first": {[]*v1alpha1.DNSClass{
+			classOf("public", "platform/public", []string{"team"}, "inside"), classOf("other", "platform/public", []string{"victim"}, "outside"),
+		}, "", []member{inside, {"victim", "outside", v1alpha1.DNSClassReference{Name: "other"}, time.Hour, ""}}, "", "another Zone"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			objects := signingCluster("platform", "public", true)
+			if test.own != "" {
+				objects = append(objects, signingCluster("team", "public", test.own == "signs")...)
+			}
+			for _, of := range test.classes {
+				objects = append(objects, of)
+			}
+			var first *v1alpha1.Zone
+			var deliveries []*v1alpha1.Delivery
+			for _, m := range test.zones {
+				zone, one := zoneOf(m.namespace, m.view, m.ref, m.age)
+				if m.phase != "" {
+					zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: m.phase, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+				}
+				if first == nil {
+					first = zone
+				}
+				objects, deliveries = append(objects, zone, one), append(deliveries, one)
+			}
+			known := false
+			c := newController(t, func(classes []string, _ name.Name) string {
+				var first *v1alpha1.Delivery
+				for _, one := range deliveries {
+					if known && slices.Contains(classes, apiclass.NameOf(one.Namespace, one.Spec.ClassRef)) && (first == nil || one.CreationTimestamp.Before(&first.CreationTimestamp)) {
+						first = one
+					}
+				}
+				if first == nil {
+					return ""
+				}
+				return string(first.Spec.Zone.UID)
+			}, objects...)
+			w := &work{Controller: c, zone: first, fqdn: name.MustParse(first.Status.FQDN)}
+			if err := w.findSigner(t.Context(), &facts{policy: "default", status: first.Status.DNSSEC}); w.agent != nil && first.Status.DNSSEC == nil {
+				t.Errorf("a signer before it is known which zone has the name: %v", err)
+			}
+			known, w = true, &work{Controller: c, zone: first, fqdn: w.fqdn}
+			f := &facts{policy: "default", status: first.Status.DNSSEC}
+			if err := w.findSigner(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if w.agent != nil {
+				got = w.signer.Namespace + "/" + w.signer.Name
+			}
+			if got != test.signer || !strings.Contains(f.blocked, test.blocked) || (f.blocked == "") != (test.blocked == "") {
+				t.Errorf("signer %q, blocked %q; want %q and %q", got, f.blocked, test.signer, test.blocked)
+			}
+		})
+	}
+}
