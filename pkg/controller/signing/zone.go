@@ -153,7 +153,9 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s/%s is not there yet, or has no address or key", ref.Namespace, ref.Name)
 		return nil
 	case len(selected.Waiting) > 0:
-		f.lacking = selected.Waiting[0].Err.Message
+		if f.lacking = transferclass.RowName(selected.Waiting[0].Server) + " has no address yet"; selected.Waiting[0].Err != nil {
+			f.lacking = selected.Waiting[0].Err.Message
+		}
 	case len(w.servers) == 0:
 		f.lacking = "the class has no server beside the signer"
 	}

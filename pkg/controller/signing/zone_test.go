@@ -197,3 +197,16 @@ func TestFindSigner_S12_4(t *testing.T) {
 		})
 	}
 }
+
+// A server that has no address yet, as each has that is made, keeps the zone from going over to the signed one.
+func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
+	objects := append(signingCluster("platform", "public", true), classOf("public", "platform/public", []string{"team"}))
+	made := objects[2].(*bind9.Bind9Instance).DeepCopy()
+	made.Name, made.UID, made.Status.Addresses = "public-primary-1", "made", nil
+	zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, append(objects, made, zone, one)...)
+	w, f := &work{Controller: c, zone: zone, fqdn: name.MustParse(zone.Status.FQDN)}, &facts{policy: "default"}
+	if err := w.findSigner(t.Context(), f); err != nil || w.agent == nil || f.lacking != "platform/public-primary-1 has no address yet" {
+		t.Errorf("%v, blocked %q, lacking %q", err, f.blocked, f.lacking)
+	}
+}
