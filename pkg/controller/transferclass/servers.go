@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
@@ -123,8 +124,8 @@ func (s *Servers) waitForSync(ctx context.Context) {
 }
 
 // ReadServers is ReadPeers for a class with a block bind9: its servers are known and told as secondaries are. The names
-// of the Secondaries are NAMESPACE/NAME. A server that is being made, or has a key of a name that is another's, keeps
-// the class from none of the others.
+// of the Secondaries are NAMESPACE/NAME. A server that is being made, whose Secret may not be read, or that has a key
+// of a name that is another's, keeps the class from none of the others.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
@@ -149,6 +150,10 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		switch {
 		case errors.Is(err, class.ErrSecretNotFound):
 			wait(delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s", server.Key.Namespace, server.Key.Name)
+			continue
+		case apierrors.IsForbidden(err):
+			// The namespace of the server gives the right, and may take it away.
+			wait(delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
 			continue
 		case errors.As(err, &failure):
 			wait(failure.Reason, "has no TSIG key: %s", failure.Message)

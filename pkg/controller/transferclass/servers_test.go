@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -38,10 +39,14 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 		server("dns", "first", "192.0.2.1:53", "edge-tsig"), server("dns", "second", "192.0.2.2", "edge-tsig"), server("dns", "unmade", "", "edge-tsig"),
 		server("vm", "alike", "192.0.2.3", "same"), server("vm", "unkeyed", "192.0.2.4", ""), server("vm", "another", "192.0.2.5", "other"),
 		server("vm", "broken", "192.0.2.6", "broken"), server("vm", "keyless", "192.0.2.7", "missing"),
+		server("vm", "refused", "192.0.2.8", "refused"),
 	}
 	selected, err := ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		if data := secrets[namespace+"/"+name]; data != nil {
 			return data, nil
+		}
+		if name == "refused" {
+			return nil, fmt.Errorf("%w: %w", errUnread, apierrors.NewForbidden(v1alpha1.Resource("secrets"), name, errors.New("canary")))
 		}
 		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, name, class.ErrSecretNotFound)
 	})
@@ -69,6 +74,7 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 		"InvalidConfiguration vm/another has the TSIG key edge, and dns/first has another key of that name; a signature names its key by the name alone; name the key of the server otherwise, in the Secret vm/other and at the server",
 		"InvalidConfiguration vm/broken has no TSIG key: Secret vm/broken: secret: is not base64; write it as tsig-keygen does",
 		"SecretNotFound vm/keyless has no TSIG key: there is no Secret vm/missing",
+		"AuthenticationFailed vm/refused has no TSIG key that may be read: give the controller and the primary the right to get the Secret vm/refused",
 	}; !slices.Equal(waiting, want) {
 		t.Errorf("waiting %q, want %q", waiting, want)
 	}
