@@ -4,9 +4,11 @@
 package transferclass
 
 import (
+	"strings"
 	"sync"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 )
@@ -118,7 +120,13 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, key primary.Key) string {
 		if name == "" {
 			return "the primary has another key of that name"
 		}
-		return "DNSClass " + name + " has another key of that name"
+		switch namespace, cluster, ok := apiclass.SplitCluster(name); {
+		case !ok:
+			return "DNSClass " + name + " has another key of that name"
+		case strings.HasPrefix(of.Name, namespace+"/"):
+			return "Bind9Cluster " + cluster + " has another key of that name"
+		}
+		return "another Bind9Cluster has another key of that name" // the name of one in another namespace is not told
 	}
 	return ""
 }

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -200,5 +201,34 @@ func TestKeys_areLetGoOf(t *testing.T) {
 	k.Hold(asks, peers("A"))
 	if classes := k.classesWith(peers("B").Claims()); !maps.Equal(classes, map[string]bool{"asks": true}) {
 		t.Errorf("classes with a key of the name: %v", classes)
+	}
+}
+
+// TestKeys_tellNoOtherNamespace: a server is not told the name of a cluster of another team that has the key's name.
+func TestKeys_tellNoOtherNamespace_S11_30(t *testing.T) {
+	cluster := func(namespace, name string) *v1alpha1.DNSClass {
+		return apiclass.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+	}
+	key := func(letter string) primary.Key {
+		key, err := Key(v1alpha1.SecretReference{}, func(string, string) (map[string][]byte, error) { return secretOf("k.example", letter), nil })
+		do(t, err)
+		return key
+	}
+	for _, test := range []struct {
+		holder *v1alpha1.DNSClass
+		want   string
+	}{
+		{cluster("team-b", "edge"), "another Bind9Cluster has another key of that name"},
+		{cluster("team", "edge"), "another Bind9Cluster has another key of that name"},
+		{cluster("team-a", "edge"), "Bind9Cluster edge has another key of that name"},
+		{withKey("public", 0, "s"), "DNSClass public has another key of that name"},
+	} {
+		var k Keys
+		k.Hold(test.holder, Peers{Class: primary.ClassConfig{Keys: []primary.Key{key("A")}}})
+		asks := cluster("team-a", "own")
+		asks.CreationTimestamp = metav1.NewTime(time.Unix(2e9, 0))
+		if got := k.keptFrom(asks, key("B")); got != test.want {
+			t.Errorf("held by %s: %q, want %q", test.holder.Name, got, test.want)
+		}
 	}
 }
