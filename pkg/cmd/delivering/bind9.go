@@ -39,7 +39,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
 		return bind9.NewUpdater(bind9.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
 	}
-	config, target := bind9.Config{Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances, Signed: sources.isSigned(of.Name)}, ""
+	config, target := bind9.Config{Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances, Signed: sources.isSigned(of.Name), HasSigning: sources.hasSigning(of.Name)}, ""
 	var catalog name.Name
 	if config.Mode == bind9.Catalog {
 		var err error
@@ -68,17 +68,39 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 
 // isSigned reports whether the servers of a class have a zone from its signer.
 func (s Sources) isSigned(class string) func(uid string) bool {
+	return func(uid string) bool {
+		zone := s.findZone(class, uid)
+		return zone != nil && transferclass.IsBySigner(zone)
+	}
+}
+
+// hasSigning is bind9.Config.HasSigning of a class.
+func (s Sources) hasSigning(class string) func(uid string, zone name.Name) (has, stands bool) {
+	return func(uid string, at name.Name) (has, stands bool) {
+		zone := s.findZone(class, uid)
+		if zone == nil || zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Phase == "" {
+			return false, false
+		}
+		fqdn, err := name.Parse(zone.Status.DNSSEC.FQDN)
+		has = err == nil && fqdn == at
+		return has, has && zone.DeletionTimestamp == nil
+	}
+}
+
+// findZone is the Zone that a class has under a UID, nil if it is not there.
+func (s Sources) findZone(class, uid string) *v1alpha1.Zone {
 	if s.Zones == nil {
 		return nil
 	}
-	return func(uid string) bool {
-		at, ok := s.Members.Zone(class, uid)
-		if !ok {
-			return false
-		}
-		zone, err := s.Zones.Zones(at.Namespace).Get(at.Name)
-		return err == nil && string(zone.UID) == uid && transferclass.IsBySigner(zone)
+	at, ok := s.Members.Zone(class, uid)
+	if !ok {
+		return nil
 	}
+	zone, err := s.Zones.Zones(at.Namespace).Get(at.Name)
+	if err != nil || string(zone.UID) != uid {
+		return nil
+	}
+	return zone
 }
 
 // readServers reads the servers of a class.
@@ -150,9 +172,9 @@ func (r *readServers) toInstances(selected transferclass.Selected) []bind9.Insta
 	return instances
 }
 
-// addAgent gives an instance the client of its agent, where the mode of the class needs it.
+// addAgent gives an instance the client of its agent, where the mode of the class needs it, and a signer.
 func (r *readServers) addAgent(instance *bind9.Instance, server apiclass.Server) {
-	if r.byCatalog() {
+	if r.byCatalog() && !instance.Signer {
 		return
 	}
 	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)

@@ -187,7 +187,7 @@ func (w *work) fence(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case live.UID != w.zone.UID || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
+	case live.UID != w.zone.UID || live.DeletionTimestamp != nil || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
 		return errors.New("the Zone has changed since it was read")
 	}
 	return nil

@@ -42,7 +42,7 @@ type Instance struct {
 	DNS netip.AddrPort
 	// Key signs what it is asked and has to sign what it answers; nil: neither.
 	Key *keys.Key
-	// Agent is that beside it; nil in the mode Catalog.
+	// Agent is that beside it; nil in the mode Catalog, but for a signer.
 	Agent *client.Client
 	// Primary: in the mode Update it takes updates; the others transfer from one that does.
 	Primary bool
@@ -80,6 +80,9 @@ type Config struct {
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances have a zone from the signer; nil: of none.
 	Signed func(uid string) bool
+	// HasSigning reports whether the signer may have been given a zone under a name, and whether that zone still stands
+	// under it: the signer keeps it then, since its DS stands too. nil: it has none.
+	HasSigning func(uid string, zone name.Name) (has, stands bool)
 	// Primaries are those that instances fetch from in the mode Transfer.
 	Primaries []netip.AddrPort
 	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
@@ -118,6 +121,9 @@ func New(config Config) (*Provider, error) {
 	if config.Signed == nil {
 		config.Signed = func(string) bool { return false }
 	}
+	if config.HasSigning == nil {
+		config.HasSigning = func(string, name.Name) (bool, bool) { return false, false }
+	}
 	shown, err := transfer.New(config.Shown)
 	if err != nil {
 		return nil, err
@@ -131,6 +137,8 @@ type fleet struct {
 	instances, leaving []Instance
 	// waiting are instances that cannot be asked by DNS yet.
 	waiting []Instance
+	// signers are those of the class, whatever their zones.
+	signers []Instance
 }
 
 // readFleet asks for the instances (promise 1), as they are asked for a zone that the signer signs, or for others.
@@ -149,6 +157,9 @@ func (p *Provider) readFleet(known []string, signed bool) (*fleet, error) {
 	}
 	var secondaries []transfer.Secondary
 	for _, instance := range all {
+		if instance.Signer {
+			f.signers = append(f.signers, instance)
+		}
 		switch {
 		case instance.Signer && !signed:
 		case instance.Leaving:
@@ -374,13 +385,8 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		return delivery.Report{}, err
 	}
 	// A zone that was renamed is in the class under its present name, and at the instances under the former one too.
-	if holder := p.config.Shown.Members.Holder(plan.Zone); p.config.Mode == Transfer && (holder == "" || holder == plan.UID) {
-		all := append(f.instances, f.leaving...)
-		for _, instance := range f.waiting {
-			if instance.Agent != nil { // without one it is not there at all
-				all = append(all, instance)
-			}
-		}
+	if holder := p.config.Shown.Members.Holder(plan.Zone); holder == "" || holder == plan.UID {
+		all := p.listMade(f, plan)
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
 		if err != nil {
 			return delivery.Report{}, err
@@ -393,6 +399,25 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		}
 	}
 	return f.Provider.Withdraw(ctx, plan, fence)
+}
+
+// listMade are the instances that an agent may have made the zone of a plan at. In the mode Catalog that is the signer.
+// Its keys stay: the DS of a zone that is deleted by mistake outlives it, in caches or at a parent elsewhere, and the
+// zone made again has to be signed with them.
+func (p *Provider) listMade(f *fleet, plan delivery.Plan) []Instance {
+	if p.config.Mode == Catalog {
+		has, stands := p.config.HasSigning(plan.UID, plan.Zone)
+		return slices.DeleteFunc(f.signers, func(signer Instance) bool {
+			return stands || !has && !slices.Contains(plan.Servers, signer.Name)
+		})
+	}
+	all := append(f.instances, f.leaving...)
+	for _, instance := range f.waiting {
+		if instance.Agent != nil { // without one it is not there at all
+			all = append(all, instance)
+		}
+	}
+	return all
 }
 
 // Verify asks each instance once.
