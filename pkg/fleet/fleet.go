@@ -96,6 +96,7 @@ type Fleet struct {
 	loops      map[string]*loop
 	sweeper    sweeper
 	taken      takenKeys
+	slow       slowPods
 	replacing  replacements
 }
 
@@ -133,7 +134,7 @@ func New(config Config) (*Fleet, error) {
 		Config: config, children: newChildren(config.Cluster, config.Namespaces, config.Platform.Installation),
 		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(), instances: ours.Bind9Instances().Lister(),
 		classes: config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(config.Cluster, 0, informers.WithTransform(trimObject)),
-		sweeper: sweeper{gone: map[orphan]time.Time{}}, taken: takenKeys{by: map[taker]string{}}, replacing: replacements{server: map[cache.ObjectName]string{}},
+		sweeper: sweeper{gone: map[orphan]time.Time{}}, taken: takenKeys{by: map[taker]string{}}, slow: slowPods{by: map[cache.ObjectName]slowAnswers{}}, replacing: replacements{server: map[cache.ObjectName]string{}},
 	}
 	f.children.isOwner = f.isOwner
 	f.namespaces = f.common.Core().V1().Namespaces().Lister()

@@ -306,14 +306,20 @@ func (f *Fleet) haveConfig(ctx context.Context, server *render.Server) bool {
 		return false
 	}
 	want := render.Hash(mounted)
+	var running []*corev1.Pod
 	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
-		pod, ok := object.(*corev1.Pod)
-		if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-			continue
-		}
-		if got, err := f.Ask(ctx, pod, server); err != nil || got != want {
-			return false
+		if pod, ok := object.(*corev1.Pod); ok && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			running = append(running, pod)
 		}
 	}
-	return true
+	return f.askPods(ctx, server, "configuration "+want, running, func(ctx context.Context, pod *corev1.Pod) error {
+		got, err := f.Ask(ctx, pod, server)
+		if err == nil && got != want {
+			err = errOtherConfig
+		}
+		return err
+	}) == nil
 }
+
+// errOtherConfig: a pod runs with another configuration than its server has now.
+var errOtherConfig = errors.New("BIND has not read its configuration yet")

@@ -187,16 +187,15 @@ func (f *Fleet) checkServing(ctx context.Context, server *render.Server) error {
 	case len(server.Catalogs) == 0:
 		return errors.New("no DNSClass with a catalog has the server")
 	case !f.haveKeys(ctx, server):
-		return errors.New("BIND has not read its configuration yet")
+		return errOtherConfig
 	}
+	var ready []*corev1.Pod
 	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
 		if pod, ok := object.(*corev1.Pod); ok && podReady(pod) {
-			if err := f.Members(ctx, pod, server); err != nil {
-				return err
-			}
+			ready = append(ready, pod)
 		}
 	}
-	return nil
+	return f.askPods(ctx, server, "members", ready, func(ctx context.Context, pod *corev1.Pod) error { return f.Members(ctx, pod, server) })
 }
 
 // dropSuperseded removes these ReplicaSets where the server goes that stood for them. Those behind a Service that was
