@@ -69,6 +69,7 @@ type Class struct {
 	all    *classes
 	name   string
 	tenant string
+	by     openingBy // while classes.changing is held
 	// views are those of the nameless class, whose zones are not listed.
 	views []string
 
@@ -108,11 +109,11 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	defer s.changing.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
 	before := s.roster.Load()
-	at := slices.IndexFunc(before.classes, func(other *Class) bool { return other.name == c.name })
+	at, found := slices.BinarySearchFunc(before.classes, c, compareNames)
 	switch {
-	case isNew && at >= 0:
+	case isNew && found:
 		return fail(errors.New("there is one of this name"))
-	case !isNew && (at < 0 || before.classes[at] != c):
+	case !isNew && (!found || before.classes[at] != c):
 		return fail(errors.New("it is closed"))
 	}
 	keys, err := newKeyring(config.Keys)
@@ -132,11 +133,15 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if c.serial == 0 && !config.Catalog.IsZero() {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
-	had := s.openings[c.name]
-	s.openings[c.name] = newOpeningBy(keys, rules)
-	after, err := s.newRoster(before, c)
+	classes := before.classes
+	if isNew {
+		classes = slices.Insert(slices.Clone(classes), at, c)
+	}
+	had := c.by
+	c.by = newOpeningBy(keys, rules)
+	after, err := newRoster(classes)
 	if err != nil {
-		s.openings[c.name] = had
+		c.by = had
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
@@ -163,9 +168,7 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
-	delete(s.openings, c.name)
-	without := &roster{classes: slices.Delete(slices.Clone(before.classes), at, at+1)}
-	after, _ := s.newRoster(without, nil) // fewer keys do not differ where more did not
+	after, _ := newRoster(slices.Delete(slices.Clone(before.classes), at, at+1)) // fewer keys do not differ where more did not
 	s.roster.Store(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,8 +29,7 @@ type classes struct {
 	log      klog.Logger
 
 	roster   atomic.Pointer[roster]
-	changing sync.Mutex           // held while the roster is replaced
-	openings map[string]openingBy // by class
+	changing sync.Mutex // held while the roster is replaced
 }
 
 // openingBy is what lets requests in to a class.
@@ -63,9 +62,9 @@ type roster struct {
 
 // newClasses begins with the nameless class, which has the zones of views.
 func newClasses(config *Config, keys keyring, log klog.Logger) *classes {
-	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log, openings: map[string]openingBy{"": newOpeningBy(keys, config.Allow)}}
-	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify}
-	first, _ := s.newRoster(&roster{}, nameless) // keys of one class do not differ
+	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
+	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
+	first, _ := newRoster([]*Class{nameless}) // keys of one class do not differ
 	s.roster.Store(first)
 	return s
 }
@@ -83,15 +82,11 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRoster is before with class in it, where it is not yet, and the keys of all. The nameless class stays first.
-func (s *classes) newRoster(before *roster, class *Class) (*roster, error) {
-	after := &roster{keys: keyring{}, classes: slices.Clone(before.classes), byKey: map[string][]*Class{}}
-	if class != nil && !slices.Contains(after.classes, class) {
-		after.classes = append(after.classes, class)
-	}
-	slices.SortFunc(after.classes, compareNames)
+// newRoster is of classes in the order of their names, the nameless class first, and has the keys of all.
+func newRoster(classes []*Class) (*roster, error) {
+	after := &roster{keys: keyring{}, classes: classes, byKey: map[string][]*Class{}}
 	for _, c := range after.classes {
-		by := s.openings[c.name]
+		by := &c.by
 		after.anyAddress = after.anyAddress || by.anyAddress
 		if by.address {
 			after.byAddress = append(after.byAddress, c)
