@@ -43,7 +43,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	w.must(err)
 	process, err := rig.StartProcess(nil, t.TempDir(), w.program, "fleet", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
 		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0",
-		"--key-reader", kuberig.InstallNamespace+"/reader", "-v=1")
+		"--key-reader", kuberig.InstallNamespace+"/reader", "--signer-agent-reader", kuberig.InstallNamespace+"/asker", "-v=1")
 	w.must(err)
 	t.Cleanup(func() {
 		process.End()
@@ -53,7 +53,10 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	})
 	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
 	_, err = providers.Create(w.ctx, &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "granted"}, Spec: bind9.ClusterBind9ProviderSpec{
-		Namespaces: []string{w.namespace}, Bind9ClusterSpec: bind9.Bind9ClusterSpec{Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1}},
+		Namespaces: []string{w.namespace}, Bind9ClusterSpec: bind9.Bind9ClusterSpec{
+			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1},
+			DNSSEC: &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
+		},
 	}}, metav1.CreateOptions{})
 	w.must(err)
 	w.until("the provider is ready", func() error {
@@ -63,7 +66,9 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return is(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
-	w.checkReader(w.namespace, "granted-tsig")
+	// The primary reads keys, and the controller the token of the signer's agent too.
+	w.checkReader(w.namespace, "reader", []string{"granted-tsig", "granted-signer-0-tsig"}, "granted-primary-0-agent", "granted-primary-0-rndc-key", "granted-signer-0-agent")
+	w.checkReader(w.namespace, "asker", []string{"granted-signer-0-agent"}, "granted-primary-0-agent", "granted-signer-0-rndc-key")
 	w.until("an Event says so", func() error {
 		list, err := w.core.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{})
 		if err != nil {
@@ -102,30 +107,32 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	}
 }
 
-// checkReader checks that the ServiceAccount of --key-reader reads the TSIG key of a cluster and no other Secret
-// (S11.31).
-func (w *world) checkReader(namespace, secret string) {
+// checkReader checks that a ServiceAccount of --key-reader or --signer-agent-reader reads the Secrets that are granted
+// to it and no others (S11.31).
+func (w *world) checkReader(namespace, reader string, granted []string, others ...string) {
 	w.t.Helper()
-	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "reader")
+	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, reader)
 	w.must(err)
 	config, err := clientcmd.BuildConfigFromFlags("", account)
 	w.must(err)
-	reader, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(config)
 	w.must(err)
-	secrets := reader.CoreV1().Secrets(namespace)
-	w.until("the reader reads "+secret, func() error {
-		_, err := secrets.Get(w.ctx, secret, metav1.GetOptions{})
-		return err
-	})
-	for _, other := range []string{"granted-primary-0-agent", "granted-primary-0-rndc-key"} {
+	secrets := client.CoreV1().Secrets(namespace)
+	for _, secret := range granted {
+		w.until(reader+" reads "+secret, func() error {
+			_, err := secrets.Get(w.ctx, secret, metav1.GetOptions{})
+			return err
+		})
+	}
+	for _, other := range others {
 		if _, err := w.core.CoreV1().Secrets(namespace).Get(w.ctx, other, metav1.GetOptions{}); err != nil {
 			w.t.Error(err)
 		}
 		if _, err := secrets.Get(w.ctx, other, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
-			w.t.Errorf("the reader asks for %s: %v", other, err)
+			w.t.Errorf("%s asks for %s: %v", reader, other, err)
 		}
 	}
 	if _, err := secrets.List(w.ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
-		w.t.Errorf("the reader lists Secrets: %v", err)
+		w.t.Errorf("%s lists Secrets: %v", reader, err)
 	}
 }

@@ -34,7 +34,7 @@ type Options struct {
 	BINDRepository, AgentImage, BindcarImage string
 	Primaries                                []string
 	PrimaryService                           string
-	KeyReaders                               []string
+	KeyReaders, AgentReaders                 []string
 }
 
 // NewOptions are the defaults.
@@ -59,6 +59,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.BindcarImage, "bindcar-image", o.BindcarImage, "image of bindcar where an object names none")
 	flags.StringSliceVar(&o.Primaries, "primary", nil, "ADDRESS or ADDRESS:PORT of the hidden primary from which servers transfer the zones of catalogs; repeated for more")
 	flags.StringSliceVar(&o.KeyReaders, "key-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller or the hidden primary, that may read the TSIG key of each cluster; repeated for more. A Role for that Secret alone is made with it")
+	flags.StringSliceVar(&o.AgentReaders, "signer-agent-reader", nil, "NAMESPACE/NAME of a ServiceAccount, of the controller, that may read the token of the agent of each signer; repeated for more. A Role for that Secret alone is made with it")
 	flags.StringVar(&o.PrimaryService, "primary-service", o.PrimaryService, "NAMESPACE/NAME of the Service of the hidden primary, instead of --primary")
 }
 
@@ -123,12 +124,18 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 			fault("--without", "%q: must be one of %s", name, strings.Join(fleet.Controllers, ", "))
 		}
 	}
-	for _, text := range o.KeyReaders {
-		reader, err := parseNamespaced(text)
-		if err != nil {
-			fault("--key-reader", "%q: %w", text, err)
+	for _, readers := range []struct {
+		flag  string
+		texts []string
+		of    *[]types.NamespacedName
+	}{{"--key-reader", o.KeyReaders, &c.Platform.KeyReaders}, {"--signer-agent-reader", o.AgentReaders, &c.Platform.AgentReaders}} {
+		for _, text := range readers.texts {
+			reader, err := parseNamespaced(text)
+			if err != nil {
+				fault(readers.flag, "%q: %w", text, err)
+			}
+			*readers.of = append(*readers.of, reader)
 		}
-		c.Platform.KeyReaders = append(c.Platform.KeyReaders, reader)
 	}
 	for _, text := range o.Primaries {
 		at, err := netip.ParseAddrPort(text)

@@ -22,14 +22,14 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetOut(io.Discard)
 	command.SetArgs([]string{
-		"--health-listen", "x", "--lease", "x", "--lease-duration", "1s", "--server-namespace", "a b", "--without", "pods", "--primary", "ns1", "--primary-service", "x", "--key-reader", "y", "--kubeconfig", "/nowhere",
+		"--health-listen", "x", "--lease", "x", "--lease-duration", "1s", "--server-namespace", "a b", "--without", "pods", "--primary", "ns1", "--primary-service", "x", "--key-reader", "y", "--signer-agent-reader", "z", "--kubeconfig", "/nowhere",
 	})
 	err := command.ExecuteContext(t.Context())
 	if err == nil {
 		t.Fatal("it started")
 	}
 	for _, want := range []string{
-		"--health-listen", `--lease "x": write NAMESPACE/NAME`, "--lease-duration 1s", `--server-namespace "a b"`, "--agent-image is required", `--without "pods"`, `--primary "ns1"`, `--primary-service "x"`, `--key-reader "y"`, "--primary-service and --primary", "/nowhere",
+		"--health-listen", `--lease "x": write NAMESPACE/NAME`, "--lease-duration 1s", `--server-namespace "a b"`, "--agent-image is required", `--without "pods"`, `--primary "ns1"`, `--primary-service "x"`, `--key-reader "y"`, `--signer-agent-reader "z"`, "--primary-service and --primary", "/nowhere",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q in:\n%v", want, err)

@@ -9,8 +9,8 @@
 //  2. A serial is confirmed when every instance answers with it, or with a later one that is known here. An agent's
 //     answer proves nothing: named is asked by DNS.
 //  3. In the mode Catalog instances follow the catalog zone of the class, and no agent is asked for anything but to
-//     remove a zone at the signer. In the mode Transfer the agent of an instance that lacks the zone makes it a secondary; where all have it no agent is
-//     asked.
+//     remove a zone at the signer. In the mode Transfer the agent of an instance that lacks the zone makes it a
+//     secondary; where all have it no agent is asked.
 //     In the mode Update every instance is a primary of its own: its agent makes a zone that it lacks, and dynamic
 //     updates write what is in it. Its name servers at the apex stay those that it was made with.
 //  4. An instance that is slow, or does not answer, delays no other one: it has a row that says so.

@@ -115,6 +115,7 @@ func (s *Server) Objects() ([]Object, error) {
 		s.agentService(),
 		s.networkPolicy(),
 	}
+	objects = append(objects, s.agentReaders()...)
 	return append(objects, s.renderWorkload(files)), nil
 }
 

@@ -63,6 +63,8 @@ type Platform struct {
 	Clients []string
 	// KeyReaders are ServiceAccounts that may read the TSIG keys of servers: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
+	// AgentReaders are ServiceAccounts that may read the tokens of the agents of signers: the controller.
+	AgentReaders []types.NamespacedName
 }
 
 // Catalog is a catalog zone (RFC 9432) and where it is transferred from.
