@@ -61,6 +61,8 @@ type Membership struct {
 	// Signed are members, by UID, that are handed out to peers that sign, and to no other: a secondary that had the
 	// zone from two servers, signed and unsigned, would answer without signatures.
 	Signed map[string]bool
+	// Signing are members, by UID, that peers that sign are told of beside the others: they begin to sign them.
+	Signing map[string]bool
 }
 
 // Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
@@ -80,6 +82,7 @@ type Class struct {
 	byName  map[name.Name]string
 	paused  map[string]bool
 	signed  map[string]bool
+	signing map[string]bool
 	// unconfirmed is Membership.Unconfirmed.
 	unconfirmed map[string]bool
 	serial      serial.Serial // of the members
@@ -211,11 +214,12 @@ func (c *Class) Set(to Membership) {
 		}
 	}
 	for uid := range members {
-		if c.signed[uid] != to.Signed[uid] {
+		if c.signed[uid] != to.Signed[uid] || c.signing[uid] != to.Signing[uid] {
 			c.all.changes.note(classUID{uid: uid}, false) // other targets are to be told
 		}
 	}
-	c.members, c.byName, c.paused, c.signed, c.unconfirmed, c.serial = members, byName, maps.Clone(to.Paused), maps.Clone(to.Signed), maps.Clone(to.Unconfirmed), to.Serial
+	c.members, c.byName, c.paused, c.unconfirmed, c.serial = members, byName, maps.Clone(to.Paused), maps.Clone(to.Unconfirmed), to.Serial
+	c.signed, c.signing = maps.Clone(to.Signed), maps.Clone(to.Signing)
 	if c.catalog != nil {
 		c.catalog.wanted = to.Serial
 	}
@@ -321,13 +325,14 @@ func (c *Class) targets() []Target {
 func (c *Class) targetsOf(fqdn name.Name) []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	signed := c.signed[c.byName[fqdn]]
+	uid := c.byName[fqdn]
+	signed, signing := c.signed[uid], c.signing[uid]
 	catalog := c.catalog != nil && c.catalog.fqdn == fqdn
 	return slices.DeleteFunc(slices.Clone(c.notify), func(target Target) bool {
 		if catalog {
 			return target.NoCatalog
 		}
-		return target.NoZones || target.Signs != signed
+		return target.NoZones || target.Signs != signed && !(target.Signs && signing)
 	})
 }
 

@@ -406,18 +406,22 @@ func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	follows.wait(t, 1)
-	class.Set(Membership{Members: members, Signed: map[string]bool{"u": true}})
+	class.Set(Membership{Members: members, Signing: map[string]bool{"u": true}})
 	signs.wait(t, 1)
 	set.Put(snapshot(t, "u", "", "example.org.", 8), true)
-	signs.wait(t, 2)
-	class.Set(Membership{Members: members})
 	follows.wait(t, 2)
+	signs.wait(t, 2)
+	class.Set(Membership{Members: members, Signed: map[string]bool{"u": true}})
 	set.Put(snapshot(t, "u", "", "example.org.", 9), true)
+	signs.wait(t, 3)
+	class.Set(Membership{Members: members})
 	follows.wait(t, 3)
-	if got := follows.serials(); !slices.Equal(got, []uint32{7, 8, 9}) {
-		t.Errorf("the follower is told of %d, want 7, 8 after the signing ended, and 9", got)
+	set.Put(snapshot(t, "u", "", "example.org.", 10), true)
+	follows.wait(t, 4)
+	if got := follows.serials(); !slices.Equal(got, []uint32{7, 8, 9, 10}) {
+		t.Errorf("the follower is told of %d, want 7, 8 while the signing began, 9 after it ended, and 10", got)
 	}
-	if got := signs.serials(); !slices.Equal(got, []uint32{7, 8}) {
-		t.Errorf("the signer is told of %d, want 7 and 8", got)
+	if got := signs.serials(); !slices.Equal(got, []uint32{7, 8, 9}) {
+		t.Errorf("the signer is told of %d, want 7, 8 and 9", got)
 	}
 }

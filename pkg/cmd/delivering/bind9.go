@@ -39,7 +39,10 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
 		return bind9.NewUpdater(bind9.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
 	}
-	config, target := bind9.Config{Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances, Signed: sources.isSigned(of.Name), HasSigning: sources.hasSigning(of.Name)}, ""
+	config, target := bind9.Config{
+		Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
+		Signed: sources.zoneIs(of.Name, transferclass.IsBySigner), Signing: sources.zoneIs(of.Name, transferclass.IsBeingSigned), HasSigning: sources.hasSigning(of.Name),
+	}, ""
 	var catalog name.Name
 	if config.Mode == bind9.Catalog {
 		var err error
@@ -66,11 +69,11 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	return &keyHolder{provider, servers.release}, target, nil
 }
 
-// isSigned reports whether the servers of a class have a zone from its signer.
-func (s Sources) isSigned(class string) func(uid string) bool {
+// zoneIs reports whether a zone of a class is as said.
+func (s Sources) zoneIs(class string, said func(*v1alpha1.Zone) bool) func(uid string) bool {
 	return func(uid string) bool {
 		zone := s.findZone(class, uid)
-		return zone != nil && transferclass.IsBySigner(zone)
+		return zone != nil && said(zone)
 	}
 }
 

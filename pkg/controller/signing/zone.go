@@ -46,7 +46,8 @@ type work struct {
 // changes.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
-	if zone.Spec.DNSSEC == nil && status == nil || zone.DeletionTimestamp != nil || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
+	// DS without a phase are of another client, which signs the zone elsewhere and has its parent derive them.
+	if zone.Spec.DNSSEC == nil && (status == nil || status.Phase == "" && len(status.DS) > 0) || zone.DeletionTimestamp != nil || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
 		return 0, nil
 	}
 	fqdn, err := name.Parse(zone.Status.FQDN)

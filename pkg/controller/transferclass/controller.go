@@ -440,7 +440,7 @@ func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 		members = c.Members.OfServers
 	}
 	now := members(of.Name, of.CreationTimestamp.Time)
-	now.Paused, now.Signed = map[string]bool{}, map[string]bool{}
+	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for uid, at := range c.Members.Zones(of.Name) {
 		zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 		if err != nil {
@@ -451,6 +451,9 @@ func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 		}
 		if IsBySigner(zone) {
 			now.Signed[uid] = true
+		}
+		if IsBeingSigned(zone) {
+			now.Signing[uid] = true
 		}
 	}
 	return now
@@ -464,7 +467,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	}
 	now := c.readMembership(known.of)
 	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) && maps.Equal(now.Unconfirmed, known.members.Unconfirmed) &&
-		maps.Equal(now.Signed, known.members.Signed) {
+		maps.Equal(now.Signed, known.members.Signed) && maps.Equal(now.Signing, known.members.Signing) {
 		return nil
 	}
 	here := map[string]bool{}

@@ -31,6 +31,12 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
+// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer it from the primary until all of it
+// is signed; one that asks the signer for something newer may have it from there before.
+func IsBeingSigned(zone *v1alpha1.Zone) bool {
+	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
+}
+
 // markSigner marks what the peers have of a signer: it is handed signed zones, and others are not. A signer whose key
 // another server has too would let that server have the unsigned zone, so it waits for a key of its own.
 func (s *Selected) markSigner(secret class.GetSecret) error {

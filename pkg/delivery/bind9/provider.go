@@ -83,6 +83,9 @@ type Config struct {
 	// HasSigning reports whether the signer may have been given a zone under a name, and whether that zone still stands
 	// under it: the signer keeps it then, since its DS stands too. nil: it has none.
 	HasSigning func(uid string, zone name.Name) (has, stands bool)
+	// Signing reports whether the signer begins to sign a zone: instances may have it unsigned, or from the signer;
+	// nil: none.
+	Signing func(uid string) bool
 	// Primaries are those that instances fetch from in the mode Transfer.
 	Primaries []netip.AddrPort
 	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
@@ -118,8 +121,12 @@ func New(config Config) (*Provider, error) {
 	case config.Mode == Transfer && len(config.Primaries) == 0:
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that instances fetch from")
 	}
+	no := func(string) bool { return false }
 	if config.Signed == nil {
-		config.Signed = func(string) bool { return false }
+		config.Signed = no
+	}
+	if config.Signing == nil {
+		config.Signing = no
 	}
 	if config.HasSigning == nil {
 		config.HasSigning = func(string, name.Name) (bool, bool) { return false, false }
@@ -142,7 +149,7 @@ type fleet struct {
 }
 
 // readFleet asks for the instances (promise 1), as they are asked for a zone that the signer signs, or for others.
-func (p *Provider) readFleet(known []string, signed bool) (*fleet, error) {
+func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
@@ -152,7 +159,7 @@ func (p *Provider) readFleet(known []string, signed bool) (*fleet, error) {
 	}
 	f := &fleet{}
 	signer := ""
-	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && signed {
+	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && (signed || signing) {
 		signer = all[at].Name
 	}
 	var secondaries []transfer.Secondary
@@ -170,7 +177,7 @@ func (p *Provider) readFleet(known []string, signed bool) (*fleet, error) {
 			f.instances = append(f.instances, instance)
 			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer || instance.Signer, Signs: instance.Signer}
 			if !instance.Signer {
-				one.Signer = signer
+				one.Signer, one.Unsigned = signer, !signed
 			}
 			secondaries = append(secondaries, one)
 		}
@@ -187,7 +194,7 @@ func noInstances() *delivery.Error {
 // Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
-	f, err := p.readFleet(plan.Servers, signed)
+	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -380,7 +387,7 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 
 // Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5).
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID))
+	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -423,7 +430,7 @@ func (p *Provider) listMade(f *fleet, plan delivery.Plan) []Instance {
 // Verify asks each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
-	f, err := p.readFleet(plan.Servers, signed)
+	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Drift{}, err
 	}
@@ -445,7 +452,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 
 // Health asks each instance by DNS, and in the mode Transfer its agent.
 func (p *Provider) Health(ctx context.Context) error {
-	f, err := p.readFleet(nil, false)
+	f, err := p.readFleet(nil, false, false)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,8 @@ type Secondary struct {
 	// transfers; "": it transfers from us.
 	Signs  bool
 	Signer string
+	// Unsigned: it may transfer from us as well, as a zone that a signer begins to sign.
+	Unsigned bool
 }
 
 // ownSerials says that its serials are not those of the zone.

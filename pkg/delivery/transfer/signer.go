@@ -311,8 +311,11 @@ func (s *signer) latest() holding {
 }
 
 // findBehind is what a secondary has that transfers from a signer and answers with a serial: what that signer had with
-// this serial.
+// this serial. Of one that transfers from us as well, a serial of the zone is its own.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
+	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
+		return seen{serial: theirs}
+	}
 	z := p.findSigned(plan)
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -165,6 +165,34 @@ func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
 	return plan, lines
 }
 
+// S12.5: while a signer begins to sign a zone, a secondary has it from the primary, with the zone's serial, or from the
+// signer already, with a later one, which is no sign of a lost store.
+func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	public := newSecondary(t, nil)
+	p := w.make(t, Config{
+		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer", Unsigned: true}}, Dial: dial.New(true).DialContext,
+		Latest: func(context.Context, string) (serial.Serial, error) {
+			t.Error("a serial is compared with that of the zone")
+			return 0, errors.New("not to be asked")
+		},
+	})
+	plan, _ := zoneAt(10, "first")
+	w.put(t, plan)
+	plan.CallTimeout = 300 * time.Millisecond
+	for _, test := range []struct {
+		theirs            uint32
+		serial, confirmed serial.Serial
+	}{{9, 9, 0}, {10, 10, 10}, {1000, 0, 0}} {
+		public.serial.Store(test.theirs)
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err != nil || report.Confirmed != test.confirmed || report.Servers[0].Serial != test.serial || report.Servers[0].Err != nil {
+			t.Errorf("a secondary with serial %d: %+v, %v", test.theirs, report, err)
+		}
+	}
+}
+
 // S6.9: a signer has the serial whose data it has, whatever its own serial is; a re-signing is no change, altered data
 // is none of a serial; servers behind it are compared with it; and no serial of it is ever ahead of the zone.
 func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
