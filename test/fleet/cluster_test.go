@@ -54,14 +54,14 @@ func (w *world) waitNames(namespace string, want ...string) {
 // TestProvider_makesClustersAndServers_S11_9: the source document's example, a provider of three namespaces with two
 // primaries and three secondaries, from its creation to its deletion.
 func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
-	w := newWorld(t, "platform-dns")
+	w := newWorld(t, "provided-dns")
 	w.runKubelet(w.namespace)
-	for _, further := range []string{"team-web", "team-api"} {
+	for _, further := range []string{"provided-web", "provided-api"} {
 		_, err := w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: further}}, metav1.CreateOptions{})
 		w.must(err)
 		w.runKubelet(further)
 	}
-	namespaces := []string{"platform-dns", "team-api", "team-web"}
+	namespaces := []string{"provided-dns", "provided-api", "provided-web"}
 	w.runFleet(nil, namespaces...)
 	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
 	_, err := providers.Create(w.ctx, &bind9.ClusterBind9Provider{
@@ -87,7 +87,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		}
 		return is(provider.Status.Conditions, bind9.ConditionReady, "False/PartiallyReady") // one namespace is missing
 	})
-	edge, err := w.ours.Bind9V1alpha1().Bind9Instances("team-web").List(w.ctx, metav1.ListOptions{LabelSelector: "tier=edge," + bind9.LabelRole + "=secondary"})
+	edge, err := w.ours.Bind9V1alpha1().Bind9Instances("provided-web").List(w.ctx, metav1.ListOptions{LabelSelector: "tier=edge," + bind9.LabelRole + "=secondary"})
 	w.must(err)
 	if len(edge.Items) != 3 {
 		t.Errorf("%d secondaries have the labels of their role", len(edge.Items))
@@ -104,10 +104,10 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	}
 
 	// What a user changes of a provider's cluster is the provider's again.
-	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("team-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	w.must(err)
 	w.until("the cluster is as the provider says", func() error {
-		cluster, err := w.ours.Bind9V1alpha1().Bind9Clusters("team-web").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		cluster, err := w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if err != nil || cluster.Spec.Version != "" || cluster.Spec.Secondary.Replicas != 3 {
 			return fmt.Errorf("%+v %w", cluster.Spec, err)
 		}
@@ -121,15 +121,15 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("not-there").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		return err
 	})
-	_, err = providers.Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"namespaces":["platform-dns","team-web"],"secondary":{"replicas":1}}}`), metav1.PatchOptions{})
+	_, err = providers.Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"namespaces":["provided-dns","provided-web"],"secondary":{"replicas":1}}}`), metav1.PatchOptions{})
 	w.must(err)
-	w.waitNames("team-web", "global-dns-primary-0", "global-dns-primary-1", "global-dns-secondary-0")
-	w.waitNames("team-api")
+	w.waitNames("provided-web", "global-dns-primary-0", "global-dns-primary-1", "global-dns-secondary-0")
+	w.waitNames("provided-api")
 	w.until("the cluster of team-api is gone", func() error {
-		if left := w.listMade("team-api"); len(left) > 0 {
+		if left := w.listMade("provided-api"); len(left) > 0 {
 			return fmt.Errorf("left: %q", left)
 		}
-		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("team-api").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("provided-api").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
 			return errStillThere
 		}

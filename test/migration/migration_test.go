@@ -269,8 +269,8 @@ func (l *lab) explains() {
 func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells, reports []block
 	for _, b := range blocks(t) {
-		if strings.HasSuffix(b.info, bindyBlock) {
-			continue // of TestBindy
+		if strings.HasSuffix(b.info, bindyBlock) || strings.HasSuffix(b.info, bindyBlock+"-fleet") {
+			continue // of TestBindy, and of test/fleet
 		}
 		switch kind, _, _ := strings.Cut(b.info, " "); kind {
 		case "yaml":

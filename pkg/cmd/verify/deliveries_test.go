@@ -181,7 +181,7 @@ func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 	}})
 	a.deliver("fleet")
 	servers := a.until("both instances have a line", func(err error, servers map[string]line) bool {
-		return err != nil && servers[secondary.Addr.String()].State == "Current" && servers["fleet/a/not-there"].State == "Failed"
+		return err != nil && servers[secondary.Addr.String()].State == "Current" && servers["fleet/a/not-there"].State == "Behind"
 	})
 	if one := servers[secondary.Addr.String()]; one.By != "transfer" || len(servers) != 2 {
 		t.Errorf("%+v", servers)
