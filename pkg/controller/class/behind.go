@@ -25,6 +25,11 @@ type sighting struct {
 // answers were signed, and that a class in force lists (S6.6). The serial in a Delivery was asked for by another
 // process.
 func furthestAhead(f *facts) (sighting, bool) {
+	if status := f.zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
+		// Its servers have the serial of its signer, which signs on. The one repair of a day is left for the end of
+		// the signing, when the controller of signing asks for it.
+		return sighting{}, false
+	}
 	furthest := sighting{accepted: f.zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
 	for _, of := range f.classes {
 		if !of.observed {

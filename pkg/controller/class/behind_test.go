@@ -86,3 +86,20 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 		t.Errorf("accepted: %d: %s", got, text)
 	}
 }
+
+// S12.5: the servers of a zone that is signed have the serial of its signer, and the one repair of a day is left for the
+// end of the signing.
+func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
+	ahead := delivery.Server{Name: "ns", Serial: 105, At: time.Unix(1000, 0), Err: &delivery.Error{Reason: delivery.ReasonSerialBehind, Code: delivery.CodeSigned}}
+	for phase, want := range map[v1alpha1.DNSSECPhase]serial.Serial{
+		"": 105, v1alpha1.DNSSECSigning: 105, v1alpha1.DNSSECMoving: 0, v1alpha1.DNSSECSigned: 0, v1alpha1.DNSSECExpiring: 0, v1alpha1.DNSSECReturning: 0,
+	} {
+		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100, DNSSEC: &v1alpha1.ZoneDNSSECStatus{Phase: phase}}}
+		f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": {Servers: []delivery.Server{ahead}}})
+		f.classes[0].observed = true
+		j := judgement{metav1.ConditionFalse, string(delivery.ReasonSerialBehind), "it is ahead"}
+		if got := passSecondary(f, &j, sighting{}).serial; got != want {
+			t.Errorf("%q: the server is asked to pass %d, want %d", phase, got, want)
+		}
+	}
+}
