@@ -87,8 +87,8 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	}
 }
 
-// S12.5: the servers of a zone that is signed have the serial of its signer, and the one repair of a day is left for the
-// end of the signing.
+// S12.5: the servers of a zone that is signed have the serial of its signer, and the one repair of a day is left for
+// the end of the signing.
 func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	ahead := delivery.Server{Name: "ns", Serial: 105, At: time.Unix(1000, 0), Err: &delivery.Error{Reason: delivery.ReasonSerialBehind, Code: delivery.CodeSigned}}
 	for phase, want := range map[v1alpha1.DNSSECPhase]serial.Serial{
