@@ -48,7 +48,8 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 	return got, err
 }
 
-// AskDS asks a server of the parent for the DS records of a zone, until ctx ends.
+// AskDS asks a server of the parent for the DS records of a zone, until ctx ends. A name that is not there has none: a
+// parent may lose the delegation together with the DS.
 func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (data []string, ttl time.Duration, err error) {
 	answer, err := askRRset(ctx, connect, at, nil, zone, mdns.TypeDS)
 	for _, record := range answer {
@@ -79,7 +80,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	switch {
 	case err != nil:
 		return nil, err
-	case answer.Rcode != mdns.RcodeSuccess:
+	case answer.Rcode != mdns.RcodeSuccess && !(of == mdns.TypeDS && answer.Rcode == mdns.RcodeNameError):
 		return nil, fmt.Errorf("it answers %s to a question for %s %s", mdns.RcodeToString[answer.Rcode], zone, mdns.TypeToString[of])
 	case !answer.Authoritative:
 		return nil, fmt.Errorf("its answer for %s %s is not authoritative", zone, mdns.TypeToString[of])

@@ -1,0 +1,41 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// S12.6: a parent that has removed the delegation of a zone has no DS of it, which is an answer; a server that is not
+// one of the parent gives none.
+func TestAskDSOfANameThatIsGone(t *testing.T) {
+	const parent = `$TTL 60
+@ IN SOA ns host 1 60 60 60 60
+@ IN NS ns
+ns IN A 192.0.2.53
+a IN NS ns
+a 30 IN DS 12345 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0123456789ABCDEF01234567
+b IN NS ns
+`
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.", Text: parent}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	for zone, want := range map[string][]string{
+		"a.example.": {"12345 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0123456789ABCDEF01234567"}, "b.example.": nil, "gone.example.": nil,
+	} {
+		data, ttl, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse(zone))
+		if err != nil || !slices.Equal(data, want) || (ttl == 30*time.Second) != (want != nil) {
+			t.Errorf("%s: %q, ttl %s, %v", zone, data, ttl, err)
+		}
+	}
+	if data, _, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse("example.net.")); err == nil {
+		t.Errorf("a server without the zone above says %q", data)
+	}
+}
