@@ -143,6 +143,18 @@ func (d Dig) each(ctx context.Context, zones []string, args ...string) (string, 
 	return d.Run(ctx, "-f", file)
 }
 
+// Delv asks one server and validates the answer from the trust anchors in a file (named.conf syntax) down. It returns
+// what delv printed, of an answer that is not valid too.
+func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
+	delv, err := Find("delv", installBIND)
+	if err != nil {
+		return "", err
+	}
+	// It says on its standard error that an answer is bogus, and ends as if all were well.
+	out, err := exec.CommandContext(ctx, delv, append([]string{"@" + server.Addr().String(), "-p", strconv.Itoa(int(server.Port())), "-a", anchors}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
 // Nsupdate sends an update script (its "server" line is written for it) by TCP, since by UDP it gives up after three
 // seconds, and returns what nsupdate printed; a refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -132,7 +133,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	}
 	w.signing, err = signing.New(signing.Config{
 		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(), InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
-		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers, Now: time.Now,
+		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce, Holder: members.HolderAmong, Views: zones,
-		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers, Now: time.Now,
+		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: c.ParentServers, Now: time.Now,
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/controller/signing"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -81,6 +83,8 @@ type Config struct {
 	Delivering         delivering.Options
 	// Budgets are nil where nothing is bounded.
 	Budgets *budget.Options
+	// ParentServers finds the servers of a parent that is no Zone.
+	ParentServers signing.ParentServers
 	// Warnings are for the operator and stop nothing.
 	Warnings  []string
 	Verbosity int
@@ -90,7 +94,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, LoadWorkers: o.LoadWorkers, AllowInlineSecrets: o.AllowInlineSecrets, SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out}
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, LoadWorkers: o.LoadWorkers, AllowInlineSecrets: o.AllowInlineSecrets, SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(net.DefaultResolver)}
 	var wrong []error
 	fault := func(err error) {
 		if err != nil {

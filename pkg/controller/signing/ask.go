@@ -104,7 +104,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 		return parent{unknown: err.Error(), elsewhere: true}
 	}
 	p := parent{elsewhere: true}
-	dialer := dial.New(false)
+	dialer := dial.New(w.of.Spec.AllowLocalAddresses)
 	for i, server := range servers {
 		texts, ttl, err := transfer.AskDS(ctx, dialer.DialContext, server, w.fqdn)
 		if err != nil {
@@ -126,10 +126,16 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 	return p
 }
 
-// LookupParentServers finds the servers of the zone above by the resolver of the system.
-func LookupParentServers(ctx context.Context, zone name.Name) ([]netip.AddrPort, error) {
+// LookupParentServers finds the servers of the zone above by a resolver.
+func LookupParentServers(resolver *net.Resolver) ParentServers {
+	return func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error) {
+		return lookupParentServers(ctx, resolver, zone)
+	}
+}
+
+func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.Name) ([]netip.AddrPort, error) {
 	for above, ok := zone.Parent(); ok; above, ok = above.Parent() {
-		hosts, err := net.DefaultResolver.LookupNS(ctx, above.String())
+		hosts, err := resolver.LookupNS(ctx, above.String())
 		var missing *net.DNSError
 		if errors.As(err, &missing) && missing.IsNotFound {
 			continue
@@ -139,7 +145,7 @@ func LookupParentServers(ctx context.Context, zone name.Name) ([]netip.AddrPort,
 		}
 		var servers []netip.AddrPort
 		for _, host := range hosts {
-			addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host.Host)
+			addresses, err := resolver.LookupNetIP(ctx, "ip", host.Host)
 			if err != nil {
 				return nil, err
 			}

@@ -41,6 +41,9 @@ const (
 	secretAge = 5 * time.Second
 )
 
+// ParentServers finds the servers of the zone above one of which no Zone is above.
+type ParentServers func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error)
+
 // Config of a Controller. All fields are required.
 type Config struct {
 	Client versioned.Interface
@@ -51,13 +54,12 @@ type Config struct {
 	// InForce are the classes in force for a zone.
 	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
 	// Holder is the UID of the Zone that has a right to a name in these classes, "" where it is not known.
-	Holder  func(classes []string, zone name.Name) string
-	Views   *zoneview.Set
-	Servers *transferclass.Servers
-	Agents  *transferclass.Agents
-	Secrets class.Secrets
-	// ParentServers finds the servers of the zone above one of which no Zone is above.
-	ParentServers func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error)
+	Holder        func(classes []string, zone name.Name) string
+	Views         *zoneview.Set
+	Servers       *transferclass.Servers
+	Agents        *transferclass.Agents
+	Secrets       class.Secrets
+	ParentServers ParentServers
 	Now           func() time.Time
 }
 

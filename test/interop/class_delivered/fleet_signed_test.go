@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,44 +40,47 @@ var (
 	controlKey = rig.TSIGKey{Name: "control.example", Algorithm: "hmac-sha256", Secret: "Y29udHJvbC1jb250cm9sLWNvbnRyb2wtY29udHJvbDE="}
 )
 
-// fastPolicy has keys that are replaced twice a minute.
+// fastPolicy has keys that are replaced twice a minute; policyOf is the same one in the API.
 const fastPolicy = `dnssec-policy "fast" {
 	keys { ksk lifetime PT25S algorithm ecdsap256sha256; zsk lifetime PT20S algorithm ecdsap256sha256; };
 	dnskey-ttl PT2S; max-zone-ttl PT3S; parent-ds-ttl PT2S; zone-propagation-delay PT2S; parent-propagation-delay PT1S;
 	publish-safety PT1S; retire-safety PT1S; signatures-validity PT60S; signatures-validity-dnskey PT60S; signatures-refresh PT50S; signatures-jitter PT0S;
 };
-dnssec-policy "still" {
-	keys { ksk lifetime unlimited algorithm ecdsap256sha256; zsk lifetime PT20S algorithm ecdsap256sha256; };
-	dnskey-ttl PT2S; max-zone-ttl PT3S; parent-ds-ttl PT2S; zone-propagation-delay PT2S; parent-propagation-delay PT1S;
-	publish-safety PT1S; retire-safety PT1S; signatures-validity PT60S; signatures-validity-dnskey PT60S; signatures-refresh PT50S; signatures-jitter PT0S;
-};
 `
 
-func policyOf(name string, ksk time.Duration) bind9.DNSSECPolicy {
+func policyOf(name string) bind9.DNSSECPolicy {
 	of := func(seconds int) *metav1.Duration {
 		return &metav1.Duration{Duration: time.Duration(seconds) * time.Second}
 	}
-	policy := bind9.DNSSECPolicy{Name: name, ZSKLifetime: of(20), Timing: &bind9.DNSSECTiming{
+	return bind9.DNSSECPolicy{Name: name, KSKLifetime: of(25), ZSKLifetime: of(20), Timing: &bind9.DNSSECTiming{
 		DNSKEYTTL: of(2), MaxZoneTTL: of(3), ParentDSTTL: of(2), ZonePropagationDelay: of(2), ParentPropagationDelay: of(1), PublishSafety: of(1), RetireSafety: of(1),
 		SignaturesValidity: of(60), SignaturesRefresh: of(50),
 	}}
-	if ksk > 0 {
-		policy.KSKLifetime = &metav1.Duration{Duration: ksk}
-	}
-	return policy
 }
 
 // signingFleet is a cluster of servers that run elsewhere, one of which signs.
 type signingFleet struct {
 	*server
+	root    *localRoot
 	signer  *rig.BIND
 	servers []*rig.BIND
 }
 
-// startSigningFleet starts the servers of Bind9Cluster dns/prod, and DNSClass signed for it.
-func startSigningFleet(ctx context.Context, t *testing.T, s *server) *signingFleet {
+// startSigningFleet starts a root, the servers of Bind9Cluster dns/prod, which answer with the root too, and DNSClass
+// signed for it.
+func startSigningFleet(ctx context.Context, t *testing.T) *signingFleet {
 	t.Helper()
-	f := &signingFleet{server: s}
+	var public []netip.AddrPort
+	for range 2 {
+		at, err := rig.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		public = append(public, at)
+	}
+	root := startLocalRoot(ctx, t, public)
+	s := startBelow(t, root.findServers)
+	f := &signingFleet{server: s, root: root}
 	control, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)
@@ -92,13 +96,13 @@ func startSigningFleet(ctx context.Context, t *testing.T, s *server) *signingFle
 	})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { f.signer.Close() })
-	for range 2 {
+	for _, server := range public {
 		primaries := fmt.Sprintf("%s port %d key %q;", s.dns.Addr(), s.dns.Port(), fleetKey.Name)
 		one, err := rig.StartBIND(ctx, rig.BINDConfig{
-			Keys: []rig.TSIGKey{fleetKey}, Catalogs: nil,
+			Addr: server, Keys: []rig.TSIGKey{fleetKey},
 			Options: fmt.Sprintf("allow-notify { key %q; }; catalog-zones { zone \"catalog.invalid\" default-primaries { %s %s port %d key %q; } in-memory yes min-update-interval 1; };",
 				fleetKey.Name, primaries, at.Addr(), at.Port(), fleetKey.Name),
-			Secondaries: []rig.SecondaryZone{{Zone: "catalog.invalid.", Primary: s.dns, Key: fleetKey.Name}},
+			Secondaries: []rig.SecondaryZone{{Zone: "catalog.invalid.", Primary: s.dns, Key: fleetKey.Name}, {Zone: ".", Primary: root.Addr}},
 		})
 		rig.SkipMissing(t, err)
 		t.Cleanup(func() { one.Close() })
@@ -113,7 +117,7 @@ func startSigningFleet(ctx context.Context, t *testing.T, s *server) *signingFle
 	f.object(ctx, t, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod", Namespace: "dns"}, Spec: bind9.Bind9ClusterSpec{
 		ServerSettings: bind9.ServerSettings{ZoneNamespaces: &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}},
 		DNSSEC: &bind9.ClusterDNSSEC{
-			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}, Policies: []bind9.DNSSECPolicy{policyOf("fast", 25*time.Second), policyOf("still", 0)},
+			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}, Policies: []bind9.DNSSECPolicy{policyOf("fast")},
 		},
 	}})
 	instance := func(name string, role bind9.Role, at netip.AddrPort, key, agent string) {
@@ -181,6 +185,26 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 	return agent.URL
 }
 
+// askSigned asks a server for an RRset and its signatures.
+func askSigned(at netip.AddrPort, fqdn string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG, err error) {
+	m := new(mdns.Msg).SetQuestion(fqdn, of)
+	m.RecursionDesired = false
+	m.SetEdns0(4096, true)
+	answer, _, err := (&mdns.Client{Net: "tcp", Timeout: 5 * time.Second}).Exchange(m, at.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, rr := range answer.Answer {
+		switch s, is := rr.(*mdns.RRSIG); {
+		case is && s.TypeCovered == of:
+			signatures = append(signatures, s)
+		case rr.Header().Rrtype == of:
+			set = append(set, rr)
+		}
+	}
+	return set, signatures, nil
+}
+
 // chain is a name at the bottom, and the zones above it, the one with the trust anchor first.
 type chain struct {
 	zones []string
@@ -190,24 +214,6 @@ type chain struct {
 // prove verifies the signatures from the anchor down to the host at one server, as a validating resolver does. secure
 // is false where a DS is missing on the way, below which nothing is proven.
 func (c chain) prove(at netip.AddrPort, anchor []string) (secure bool, err error) {
-	ask := func(name string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG, err error) {
-		m := new(mdns.Msg).SetQuestion(name, of)
-		m.RecursionDesired = false
-		m.SetEdns0(4096, true)
-		answer, _, err := (&mdns.Client{Net: "tcp", Timeout: 5 * time.Second}).Exchange(m, at.String())
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, rr := range answer.Answer {
-			switch s, is := rr.(*mdns.RRSIG); {
-			case is && s.TypeCovered == of:
-				signatures = append(signatures, s)
-			case rr.Header().Rrtype == of:
-				set = append(set, rr)
-			}
-		}
-		return set, signatures, nil
-	}
 	verify := func(what string, set []mdns.RR, signatures []*mdns.RRSIG, keys []mdns.RR) error {
 		for _, signature := range signatures {
 			for _, rr := range keys {
@@ -222,7 +228,7 @@ func (c chain) prove(at netip.AddrPort, anchor []string) (secure bool, err error
 	var keys []mdns.RR
 	for i, zone := range c.zones {
 		if i > 0 {
-			ds, signatures, err := ask(zone, mdns.TypeDS)
+			ds, signatures, err := askSigned(at, zone, mdns.TypeDS)
 			if err != nil {
 				return false, err
 			}
@@ -237,7 +243,7 @@ func (c chain) prove(at netip.AddrPort, anchor []string) (secure bool, err error
 				trusted = append(trusted, strings.ToUpper(rr.(*mdns.DS).Digest))
 			}
 		}
-		set, signatures, err := ask(zone, mdns.TypeDNSKEY)
+		set, signatures, err := askSigned(at, zone, mdns.TypeDNSKEY)
 		if err != nil {
 			return false, err
 		}
@@ -254,7 +260,7 @@ func (c chain) prove(at netip.AddrPort, anchor []string) (secure bool, err error
 		}
 		keys = set
 	}
-	set, signatures, err := ask(c.host, mdns.TypeTXT)
+	set, signatures, err := askSigned(at, c.host, mdns.TypeTXT)
 	if err != nil {
 		return false, err
 	}
@@ -285,60 +291,108 @@ func (f *signingFleet) explain(t *testing.T) string {
 	return text.String()
 }
 
-// S12.5: three zones of three tenants, one below the other, are signed by the signer of a fleet, with a DS that the
-// upper zone derives; their keys are replaced, the signer is killed and started, one goes back to unsigned. At each
-// moment every server proves all answers from the anchor down, and from the first DS on until its removal they are
-// secure.
+// keyTagsOf are the keys that sign an RRset at a server.
+func keyTagsOf(t *testing.T, at netip.AddrPort, fqdn string, of uint16) map[uint16]bool {
+	t.Helper()
+	_, signatures, err := askSigned(at, fqdn, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := map[uint16]bool{}
+	for _, one := range signatures {
+		tags[one.KeyTag] = true
+	}
+	return tags
+}
+
+// operateRoot keeps the DS of the top zone in the root as its status says, as an operator does by hand, until ctx ends.
+func (f *signingFleet) operateRoot(ctx context.Context, t *testing.T) {
+	var entered []v1alpha1.DelegationSigner
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		zone, err := f.KubizoneV1alpha1().Zones("top").Get(ctx, "example", metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		var wanted []v1alpha1.DelegationSigner
+		if status := zone.Status.DNSSEC; status != nil {
+			wanted = status.DS
+		}
+		if slices.Equal(wanted, entered) {
+			continue
+		}
+		if err := f.root.enterDS(ctx, wanted); err != nil {
+			if ctx.Err() == nil {
+				t.Errorf("the root takes no DS: %v", err)
+			}
+			continue
+		}
+		entered = slices.Clone(wanted)
+	}
+}
+
+// S12.5, S12.6: three zones of three tenants, one below the other and below a root that is elsewhere, are signed by the
+// signer of a fleet. The upper zones derive the DS, and in the root the test enters it by hand. All keys are replaced,
+// the signer is killed and started, and the zones go back to unsigned, the lowest one first. At each moment delv, a
+// resolver with a cache and a check of each signature validate all answers from the key of the root down: they are
+// secure from the first DS on until its removal, unsigned before and behind, and never bogus.
 func TestFleetSigns_S12_5(t *testing.T) {
-	ctx := subject.Within(t, 6*time.Minute)
-	f := startSigningFleet(ctx, t, start(t))
-	zone := func(namespace, name, fqdn, policy string, rules ...v1alpha1.DelegationRule) {
+	rollovers := 1
+	if rig.Long() {
+		rollovers = 4
+	}
+	ctx := subject.Within(t, time.Duration(5+rollovers)*time.Minute)
+	f := startSigningFleet(ctx, t)
+	zone := func(namespace, name, fqdn string, rules ...v1alpha1.DelegationRule) {
 		ttl := int32(2)
 		made := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.ZoneSpec{
-			DomainName: fqdn, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "signed"}}, DNSSEC: &v1alpha1.ZoneDNSSEC{Policy: policy}, Delegations: rules,
+			DomainName: fqdn, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "signed"}}, DNSSEC: &v1alpha1.ZoneDNSSEC{Policy: "fast"}, Delegations: rules,
 			NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}, TTL: &ttl,
 		}}
 		if _, err := f.KubizoneV1alpha1().Zones(namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	zone("top", "example", "example.", "still", v1alpha1.DelegationRule{Namespaces: []string{"corp"}, Zones: []string{"corp"}, DS: true})
-	zone("corp", "corp", "corp.example.", "fast", v1alpha1.DelegationRule{Namespaces: []string{"team"}, Zones: []string{"x"}, DS: true})
-	zone("team", "x", "x.corp.example.", "fast", v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	zone("top", "example", "example.", v1alpha1.DelegationRule{Namespaces: []string{"corp"}, Zones: []string{"corp"}, DS: true})
+	zone("corp", "corp", "corp.example.", v1alpha1.DelegationRule{Namespaces: []string{"team"}, Zones: []string{"x"}, DS: true})
+	zone("team", "x", "x.corp.example.", v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
 	f.record(t, "www", "www.x.corp.example.", "one")
-	host := chain{zones: []string{"example.", "corp.example.", "x.corp.example."}, host: "www.x.corp.example."}
-
-	var anchor []string
-	until(t, func() (bool, string) {
-		if status := f.dnssecOf(t, "top", "example"); status != nil && len(status.DS) == 1 {
-			anchor = []string{status.DS[0].Digest}
+	const www = "www.x.corp.example."
+	upper := []string{"example.", "corp.example."}
+	answers := func(text string) {
+		t.Helper()
+		until(t, func() (bool, string) {
+			for _, one := range f.servers {
+				if got, _, err := answer(one.Addr, www); err != nil || got != text {
+					return false, fmt.Sprintf("%s answers %q, %v", one.Addr, got, err)
+				}
+			}
+			return true, ""
+		})
+	}
+	answers("one")
+	questions := map[string]uint16{www: mdns.TypeTXT, upper[0]: mdns.TypeSOA, upper[1]: mdns.TypeNS}
+	for fqdn, of := range questions {
+		for _, one := range f.servers {
+			until(t, func() (bool, string) {
+				set, _, err := askSigned(one.Addr, fqdn, of)
+				return err == nil && len(set) > 0, fmt.Sprintf("%s does not have %s: %v", one.Addr, fqdn, err)
+			})
 		}
-		return anchor != nil, "no anchor:" + f.explain(t)
-	})
-	// watch proves the host at every server, again and again.
-	var mu sync.Mutex
-	proven, insecure, expected := 0, 0, false
-	var wrong []string
+	}
+
+	w := newWatch()
+	resolver := f.root.startResolver(ctx, t)
+	explain := func() string {
+		return fmt.Sprintf("%s\nThe signer says:\n%s\nThe resolver says:\n%s", f.explain(t), f.signer.Log(), resolver.Log())
+	}
 	watching, end := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	for _, one := range f.servers {
+	defer all.Wait()
+	defer end()
+	again := func(look func()) {
 		all.Go(func() {
 			for watching.Err() == nil {
-				mu.Lock()
-				must := expected
-				mu.Unlock()
-				secure, err := host.prove(one.Addr, anchor)
-				mu.Lock()
-				must = must && expected
-				switch {
-				case err != nil, must && !secure:
-					wrong = append(wrong, fmt.Sprintf("%s: secure %v, %v", time.Now().Format(time.TimeOnly), secure, err))
-				case secure:
-					proven++
-				default:
-					insecure++
-				}
-				mu.Unlock()
+				look()
 				select {
 				case <-watching.Done():
 				case <-time.After(50 * time.Millisecond):
@@ -346,74 +400,92 @@ func TestFleetSigns_S12_5(t *testing.T) {
 			}
 		})
 	}
-	expect := func(is bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		expected = is
+	host := chain{zones: []string{".", "example.", "corp.example.", "x.corp.example."}, host: www}
+	for _, one := range f.servers {
+		again(func() {
+			w.validate(watching, "check of "+one.Addr.String(), www, func() (bool, error) { return host.prove(one.Addr, []string{f.root.digest}) })
+		})
 	}
-	check := func(what string) {
-		t.Helper()
-		mu.Lock()
-		defer mu.Unlock()
-		t.Logf("%s: %d answers proven, %d insecure", what, proven, insecure)
-		if len(wrong) > 0 {
-			t.Fatalf("%s: %d answers are wrong:\n%s\n%s\n%s", what, len(wrong), strings.Join(wrong[:min(len(wrong), 10)], "\n"), f.explain(t), f.signer.Log())
+	again(func() {
+		for fqdn, of := range questions {
+			for _, one := range f.servers {
+				w.validate(watching, "delv at "+one.Addr.String(), fqdn, func() (bool, error) { return f.root.askDelv(watching, one.Addr, fqdn, of) })
+			}
 		}
-		proven, insecure = 0, 0
-	}
-	defer all.Wait()
-	defer end()
-
-	until(t, func() (bool, string) {
-		x, corp := f.dnssecOf(t, "team", "x"), f.dnssecOf(t, "corp", "corp")
-		return x != nil && corp != nil && len(x.DS) > 0 && len(corp.DS) > 0, "no DS:" + f.explain(t)
 	})
+	again(func() {
+		for fqdn, of := range questions {
+			w.validate(watching, "resolver", fqdn, func() (bool, error) { return askResolver(resolver.Addr, fqdn, of) })
+		}
+	})
+	all.Go(func() { f.operateRoot(watching, t) })
+
+	signed := map[string]string{"top": "example", "corp": "corp", "team": "x"} // by namespace
 	until(t, func() (bool, string) {
-		for _, one := range f.servers {
-			if secure, err := host.prove(one.Addr, anchor); !secure || err != nil {
-				return false, fmt.Sprintf("not secure: %v %s", err, f.explain(t))
+		for namespace, name := range signed {
+			if status := f.dnssecOf(t, namespace, name); status == nil || len(status.DS) == 0 {
+				return false, "no DS:" + explain()
 			}
 		}
 		return true, ""
 	})
-	expect(true)
-	check("signed")
-	first := f.dnssecOf(t, "team", "x").DS[0]
-	until(t, func() (bool, string) {
-		now := f.dnssecOf(t, "team", "x").DS
-		return len(now) == 1 && now[0] != first, fmt.Sprintf("the KSK is not replaced: %s\n%s", f.explain(t), f.signer.Log())
-	})
-	check("the KSK of x was replaced")
+	w.expect(t, secure, append(upper, www), explain)
+	w.check(t, "signed", explain)
+	for range rollovers {
+		former, zsks := map[string]v1alpha1.DelegationSigner{}, map[string]map[uint16]bool{}
+		for namespace, name := range signed {
+			former[namespace] = f.dnssecOf(t, namespace, name).DS[0]
+		}
+		for fqdn, of := range questions {
+			zsks[fqdn] = keyTagsOf(t, f.servers[0].Addr, fqdn, of)
+		}
+		until(t, func() (bool, string) {
+			for namespace, name := range signed {
+				if now := f.dnssecOf(t, namespace, name).DS; len(now) != 1 || now[0] == former[namespace] {
+					return false, fmt.Sprintf("the KSK of %s is not replaced: %s", name, explain())
+				}
+			}
+			for fqdn, of := range questions {
+				for tag := range keyTagsOf(t, f.servers[0].Addr, fqdn, of) {
+					if zsks[fqdn][tag] {
+						return false, fmt.Sprintf("the ZSK %d of %s is not replaced: %s", tag, fqdn, explain())
+					}
+				}
+			}
+			return true, ""
+		})
+		w.check(t, "all keys were replaced", explain)
+	}
 	f.signer.Stop()
 	f.change(t, "www", "two")
 	if err := f.signer.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() (bool, string) {
-		for _, one := range f.servers {
-			if text, _, err := answer(one.Addr, "www.x.corp.example."); err != nil || text != "two" {
-				return false, fmt.Sprintf("%s answers %q, %v", one.Addr, text, err)
-			}
-		}
-		return true, ""
-	})
+	answers("two")
 	f.ready(t, "www")
-	check("the signer was killed and started")
-	expect(false)
-	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"dnssec": nil}})
-	if _, err := f.KubizoneV1alpha1().Zones("team").Patch(ctx, "x", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
+	w.check(t, "the signer was killed and started", explain)
+	goUnsigned := func(namespace, name string, names ...string) {
+		t.Helper()
+		w.expect(t, either, names, explain)
+		patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"dnssec": nil}})
+		if _, err := f.KubizoneV1alpha1().Zones(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() (bool, string) { return f.dnssecOf(t, namespace, name) == nil, "still signed: " + f.explain(t) })
+		w.expect(t, unsigned, names, explain)
 	}
-	until(t, func() (bool, string) { return f.dnssecOf(t, "team", "x") == nil, "still signed: " + f.explain(t) })
+	goUnsigned("team", "x", www)
 	f.change(t, "www", "three")
 	f.ready(t, "www")
 	for _, one := range f.servers {
-		if text, _, err := answer(one.Addr, "www.x.corp.example."); err != nil || text != "three" {
+		if text, _, err := answer(one.Addr, www); err != nil || text != "three" {
 			t.Errorf("%s answers %q, %v", one.Addr, text, err)
 		}
 	}
-	check("unsigned again")
+	w.check(t, "the lowest zone is unsigned again", explain)
 	if left, err := filepath.Glob(filepath.Join(f.signer.Dir(), "Kx.corp.example.*")); err != nil || len(left) > 0 {
 		t.Errorf("keys of a zone that is not signed: %q, %v", left, err)
 	}
+	goUnsigned("top", "example", upper...)
+	w.check(t, "the top zone is unsigned again", explain)
 }

@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/controller/signing"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -60,6 +61,7 @@ type server struct {
 	versioned.Interface
 	dir, kubeconfig string
 	dns             netip.AddrPort
+	parentServers   signing.ParentServers // nil: those that the system's resolver finds
 	stop            func()
 }
 
@@ -93,11 +95,17 @@ func run(t *testing.T, out *said, line string, run func(context.Context) error) 
 
 func start(t *testing.T) *server {
 	t.Helper()
+	return startBelow(t, nil)
+}
+
+// startBelow starts one of which the parents that are no Zones have the servers that a function finds.
+func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
+	t.Helper()
 	dns, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{dir: t.TempDir(), dns: dns}
+	s := &server{dir: t.TempDir(), dns: dns, parentServers: parentServers}
 	if err := os.Mkdir(s.secrets(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +124,9 @@ func (s *server) start(t *testing.T) {
 	config, err := options.Complete(out)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.parentServers != nil {
+		config.ParentServers = s.parentServers
 	}
 	_, s.stop = run(t, out, `^(ready): `, config.Run)
 	s.kubeconfig = filepath.Join(options.DataDir, "kubeconfig")

@@ -1,0 +1,226 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class_delivered
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/signing"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// rootZone delegates example.; its name server is each of the servers of the fleet, at other ports.
+const rootZone = `$TTL 2
+. IN SOA ns. host. 1 60 1 3600 2
+. IN NS ns.
+ns. IN A 127.0.0.1
+example. IN NS ns.example.
+ns.example. IN A 192.0.2.53
+`
+
+// localRoot is a BIND that signs a root zone by a key that stays.
+type localRoot struct {
+	*rig.BIND
+	// servers transfer the root zone and answer with it.
+	servers []netip.AddrPort
+	// anchors is a file with the key in named.conf syntax, digest that of its DS.
+	anchors, digest string
+}
+
+var rootKey = rig.TSIGKey{Name: "root.example", Algorithm: "hmac-sha256", Secret: red.Secret}
+
+func startLocalRoot(ctx context.Context, t *testing.T, servers []netip.AddrPort) *localRoot {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "root.db")
+	if err := os.WriteFile(file, []byte(rootZone), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var targets strings.Builder
+	for _, at := range servers {
+		fmt.Fprintf(&targets, "%s port %d; ", at.Addr(), at.Port())
+	}
+	root, err := rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{rootKey}, Notify: true, Statements: fmt.Sprintf(`dnssec-policy "root" { keys { csk lifetime unlimited algorithm ecdsap256sha256; }; dnskey-ttl PT2S; max-zone-ttl PT2S; };
+zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }; also-notify { %s}; };
+`, file, rootKey.Name, targets.String())})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { root.Close() })
+	r := &localRoot{BIND: root, servers: servers, anchors: filepath.Join(dir, "anchors")}
+	until(t, func() (bool, string) {
+		keys, signatures, err := askSigned(root.Addr, ".", mdns.TypeDNSKEY)
+		if err != nil || len(keys) != 1 || len(signatures) == 0 {
+			return false, fmt.Sprintf("the root is not signed: %v\n%s", err, root.Log())
+		}
+		key := keys[0].(*mdns.DNSKEY)
+		r.digest = key.ToDS(mdns.SHA256).Digest
+		anchor := fmt.Sprintf("trust-anchors { \".\" static-key %d %d %d %q; };\n", key.Flags, key.Protocol, key.Algorithm, key.PublicKey)
+		if err := os.WriteFile(r.anchors, []byte(anchor), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return true, ""
+	})
+	return r
+}
+
+// findServers finds the servers of the root by its own name server records, and returns where they are.
+func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]netip.AddrPort, error) {
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, r.Addr.String())
+	}}
+	found, err := signing.LookupParentServers(resolver)(ctx, zone)
+	if want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:53")}; err != nil || !slices.Equal(found, want) {
+		return nil, fmt.Errorf("the servers of the root are found at %v, not at %v: %w", found, want, err)
+	}
+	return r.servers, nil
+}
+
+// enterDS does what the operator of the root does by hand: the DS of example. are those given.
+func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner) error {
+	script := "zone .\nupdate delete example. DS\n"
+	for _, ds := range all {
+		script += fmt.Sprintf("update add example. 2 DS %d %d %d %s\n", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest)
+	}
+	_, err := rig.Nsupdate(ctx, r.Addr, &rootKey, script+"send\n")
+	return err
+}
+
+// startResolver starts a resolver with a cache that validates from the root down, and asks the servers of the root.
+func (r *localRoot) startResolver(ctx context.Context, t *testing.T) *rig.BIND {
+	t.Helper()
+	anchors, err := os.ReadFile(r.anchors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var servers strings.Builder
+	for _, at := range r.servers {
+		fmt.Fprintf(&servers, "%s port %d; ", at.Addr(), at.Port())
+	}
+	resolver, err := rig.StartBIND(ctx, rig.BINDConfig{Statements: fmt.Sprintf(`view "resolver" {
+recursion yes; dnssec-validation yes; max-ncache-ttl 2; servfail-ttl 0;
+%szone "." { type forward; forward only; forwarders { %s}; };
+};
+`, anchors, servers.String())})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { resolver.Close() })
+	return resolver
+}
+
+// askResolver reports whether a validating resolver has found an answer secure. An answer that is not valid is an
+// error.
+func askResolver(at netip.AddrPort, fqdn string, of uint16) (secure bool, err error) {
+	question := new(mdns.Msg).SetQuestion(fqdn, of)
+	question.AuthenticatedData = true
+	answer, _, err := (&mdns.Client{Net: "tcp", Timeout: 15 * time.Second}).Exchange(question, at.String())
+	switch {
+	case err != nil:
+		return false, err
+	case answer.Rcode != mdns.RcodeSuccess || len(answer.Answer) == 0:
+		return false, fmt.Errorf("%s with %d records", mdns.RcodeToString[answer.Rcode], len(answer.Answer))
+	}
+	return answer.AuthenticatedData, nil
+}
+
+// askDelv reports whether delv has found an answer of a server secure. An answer that is not valid is an error.
+func (r *localRoot) askDelv(ctx context.Context, at netip.AddrPort, fqdn string, of uint16) (secure bool, err error) {
+	out, err := rig.Delv(ctx, at, r.anchors, fqdn, mdns.TypeToString[of])
+	switch {
+	case err != nil:
+		return false, err
+	case strings.Contains("\n"+out, "\n; fully validated\n"):
+		return true, nil
+	case strings.Contains("\n"+out, "\n; unsigned answer\n"):
+		return false, nil
+	}
+	return false, fmt.Errorf("delv prints:\n%s", out)
+}
+
+// expectation is how answers of a name have to be validated.
+type expectation int
+
+const (
+	either expectation = iota // secure, or below a zone without a DS
+	secure
+	unsigned
+)
+
+// watch has the answers that were validated.
+type watch struct {
+	mu       sync.Mutex
+	expected map[string]expectation // by name
+	last     map[string]bool        // by name and validator: the last answer was secure
+	count    map[string]int         // by validator
+	wrong    []string
+}
+
+func newWatch() *watch {
+	return &watch{expected: map[string]expectation{}, last: map[string]bool{}, count: map[string]int{}}
+}
+
+// validate has a validator look at the answer of a name, and keeps what it finds.
+func (w *watch) validate(ctx context.Context, validator, fqdn string, look func() (bool, error)) {
+	w.mu.Lock()
+	before := w.expected[fqdn]
+	w.mu.Unlock()
+	is, err := look()
+	if ctx.Err() != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count[validator]++
+	w.last[fqdn+" "+validator] = is && err == nil
+	against := before == w.expected[fqdn] && (before == secure && !is || before == unsigned && is)
+	if err != nil || against {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s: %s by %s: secure %v, %v", time.Now().Format(time.TimeOnly), fqdn, validator, is, err))
+	}
+}
+
+// expect says how the answers of names are validated from now on. Every validator has found them so before.
+func (w *watch) expect(t *testing.T, what expectation, names []string, explain func() string) {
+	t.Helper()
+	if what != either {
+		until(t, func() (bool, string) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for of, is := range w.last {
+				fqdn, _, _ := strings.Cut(of, " ")
+				if slices.Contains(names, fqdn) && is != (what == secure) {
+					return false, fmt.Sprintf("%s: secure %v; %q %s", of, is, w.wrong[:min(len(w.wrong), 10)], explain())
+				}
+			}
+			return true, ""
+		})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, fqdn := range names {
+		w.expected[fqdn] = what
+	}
+}
+
+// check fails the test if a validator has found an answer wrong.
+func (w *watch) check(t *testing.T, what string, explain func() string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.Logf("%s %s: answers validated: %v", time.Now().Format(time.TimeOnly), what, w.count)
+	if len(w.wrong) > 0 {
+		t.Fatalf("%s: %d answers are wrong:\n%s\n%s", what, len(w.wrong), strings.Join(w.wrong[:min(len(w.wrong), 10)], "\n"), explain())
+	}
+	clear(w.count)
+}
