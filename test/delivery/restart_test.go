@@ -108,9 +108,6 @@ func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
 	if err := w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	mu.Lock()
-	removed = nil
-	mu.Unlock()
 	patch(w, "example", `{"spec":{"delegations":[{"namespace":"default","records":[{"pattern":"*"}]}]}}`)
 	eventually(t, "the zone ended and its Record is released", func() bool {
 		zone, err := w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{})
