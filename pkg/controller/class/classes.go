@@ -118,6 +118,9 @@ func (c *classSync) tellCluster(name string) {
 	}
 }
 
+// forgetInterval is between two looks at a Bind9Cluster that no zone names and that zones have not left yet.
+const forgetInterval = 20 * time.Second
+
 // forgetCluster forgets a Bind9Cluster that no zone names, and that has delivered none: tenants name and make as many
 // as they like. It reports whether it did. A zone that comes to name the cluster is in the index before tellCluster
 // looks at what is known.
@@ -127,7 +130,11 @@ func (c *classSync) forgetCluster(name string) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.index.namesCluster(name) || c.known[name] != nil && !c.loop.RemoveClass(name) {
+	if c.index.namesCluster(name) {
+		return false
+	}
+	if c.known[name] != nil && !c.loop.RemoveClass(name) {
+		c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval) // No event says that the last zone has left.
 		return false
 	}
 	if known := c.known[name]; known != nil {
