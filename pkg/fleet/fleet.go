@@ -186,7 +186,8 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		f.look("provider", "", name)
 	case *bind9.Bind9Cluster:
 		f.look("cluster", namespace, name)
-		if isOtherSpec(o, before) {
+		// Its servers follow a catalog of its own while it is in use as a class, which its finalizers say.
+		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
 			f.lookAtInstances(namespace, name)
 		}
 		// The provider of a cluster has the cluster's name.

@@ -48,7 +48,8 @@ func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	written, changed, retired := cluster.DeepCopy(), cluster.DeepCopy(), of.DeepCopy()
+	written, changed, used, retired := cluster.DeepCopy(), cluster.DeepCopy(), cluster.DeepCopy(), of.DeepCopy()
+	used.Finalizers = []string{v1alpha1.FinalizerDelivery}
 	written.Status.Secondaries.Ready = 1
 	changed.Generation = 2
 	retired.Generation, retired.Spec.Bind9.ClusterRef = 2, nil
@@ -58,6 +59,7 @@ func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
 	}{
 		"status of a cluster":     {cluster, written, "cluster dns/prod, provider /prod"},
 		"spec of a cluster":       {cluster, changed, "cluster dns/prod, instance dns/prod-secondary-0, provider /prod"},
+		"cluster that is a class": {cluster, used, "cluster dns/prod, instance dns/prod-secondary-0, provider /prod"},
 		"status of an instance":   {one, one, "cluster dns/prod, instance dns/prod-secondary-0"},
 		"status of a class":       {of, of, ""},
 		"class that was reduced":  {of, retired, "instance dns/prod-secondary-0"},
