@@ -34,6 +34,9 @@ import (
 // waitTimeout bounds every wait for a fact.
 const waitTimeout = 2 * time.Minute
 
+// namespaceTimeout is longer than the controller of namespaces waits before it tries a deletion again, a minute.
+const namespaceTimeout = "--timeout=3m"
+
 // installation is a control plane on which a test installs.
 type installation struct {
 	t       *testing.T
@@ -170,9 +173,9 @@ func (i *installation) start(account string, arguments []string, further ...stri
 		if t.Failed() {
 			t.Logf("%s says:\n%s", account, log.String())
 		}
-		for _, forbidden := range []string{"forbidden", "lacks the RBAC rule"} {
-			if strings.Contains(log.counted(), forbidden) && !t.Failed() {
-				t.Errorf("%s was refused something:\n%s", account, log.counted())
+		for line := range strings.Lines(log.counted()) {
+			if strings.Contains(line, "forbidden") || strings.Contains(line, "lacks the RBAC rule") {
+				t.Errorf("%s was refused something: %s", account, line)
 			}
 		}
 	})
@@ -296,7 +299,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	i.must("delete", "apiservice", kuberig.APIServiceName)
 	i.must("delete", "-k", i.dir, "--ignore-not-found", "--timeout=60s")
 	i.absent(render(t, i.dir))
-	i.must("delete", "namespace", "team-a", "--timeout=60s")
+	i.must("delete", "namespace", "team-a", namespaceTimeout)
 }
 
 // absent fails where an object was left after an uninstall.
