@@ -134,7 +134,7 @@ bench-large: build ## how a server grows, to a million records and a hundred tho
 	$(GO) run ./test/bench/large $(BENCH)
 
 .PHONY: bench-fleet
-bench-fleet: ## 1,000 BIND servers as objects and 10,000 zones: requests while nothing changes, memory, a changed option, a changed zone (half an hour, as root)
+bench-fleet: ## 1,000 BIND servers as objects and 10,000 zones: requests while nothing changes, memory, a changed option, a changed zone (15 minutes, as root)
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver kube-controller-manager) && export KUBE_BIN && $(GO) run ./test/bench/fleet $(BENCH)
 
 .PHONY: bench-go

@@ -190,8 +190,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	}
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
-		// It has many more zones than it had, or fewer, or other servers.
-		if now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2 || servers != nil && !slices.Equal(servers, known.spec.Servers) {
+		if now != known.spec.DriftInterval || servers != nil && !slices.Equal(servers, known.spec.Servers) {
 			c.mu.Lock()
 			known.spec.DriftInterval, known.spec.Servers = now, servers
 			c.mu.Unlock()
@@ -265,7 +264,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 // driftInterval is how often each zone is compared, or its servers are asked whether they still have what they
 // confirmed: as the class says, and less often where that would be more than half of what the class may be asked for.
 // Servers of classes that say nothing are asked less often, too, where all classes together would ask more of them a
-// second than allPerSecond.
+// second than allPerSecond. The interval doubles, so that it is not another one with each zone.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -278,13 +277,21 @@ func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities)
 			requests += max(0, len(one.Status.Servers)-1)
 		}
 	}
+	least := time.Duration(2*requests) * time.Second / time.Duration(perSecond)
+	all := 0
 	if can.Fetched {
-		interval = max(time.Minute, time.Duration(c.noteQuestions(of.Name, requests))*time.Second/allPerSecond)
+		all = c.noteQuestions(of.Name, requests)
 	}
-	if of.Spec.DriftInterval != nil {
+	switch {
+	case of.Spec.DriftInterval != nil:
 		interval = of.Spec.DriftInterval.Duration
+	case can.Fetched:
+		interval, least = time.Minute, max(least, time.Duration(all)*time.Second/allPerSecond)
 	}
-	return max(interval, time.Duration(2*requests)*time.Second/time.Duration(perSecond))
+	for interval < least {
+		interval *= 2
+	}
+	return interval
 }
 
 // allPerSecond is the most questions a second by which servers are compared while nothing changes.
