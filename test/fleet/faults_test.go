@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -45,9 +46,47 @@ const (
 	longestFault = 2 * time.Second
 )
 
+// causes are a test whose failures are printed once more at its end, below the logs of the processes.
+type causes struct {
+	*testing.T
+	mu   sync.Mutex
+	said []string
+}
+
+func (c *causes) add(format string, args []any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = append(c.said, fmt.Sprintf(format, args...))
+}
+
+func (c *causes) Errorf(format string, args ...any) {
+	c.Helper()
+	c.add(format, args)
+	c.T.Errorf(format, args...)
+}
+
+func (c *causes) Fatalf(format string, args ...any) {
+	c.Helper()
+	c.add(format, args)
+	c.T.Fatalf(format, args...)
+}
+
+// service is a process of ours, which is started again when it ends, as a kubelet does: after a fault that killed it,
+// and after it ended because it could not renew its Lease.
+type service struct {
+	name    string
+	process atomic.Pointer[rig.Process]
+	// down is held while the service may not start again. killed: the next end is that of a fault.
+	down   sync.Mutex
+	killed atomic.Bool
+	// lost counts the ends because of the Lease.
+	lost atomic.Int64
+}
+
 // site is one server of the room: a namespace, a Bind9Cluster of one server in it, and a kubelet.
 type site struct {
 	*world
+	t       *causes
 	kubelet *kubelet
 	// disturbed: a fault makes it lack answers. mending is held by the one fault that a site has at a time.
 	disturbed atomic.Bool
@@ -59,10 +98,11 @@ type site struct {
 // room is what TestFaults breaks and mends.
 type room struct {
 	*world
-	sites     []*site
-	primary   netip.AddrPort
-	processes map[string]*rig.Process
-	config    fleet.Config
+	t                   *causes
+	sites               []*site
+	at                  netip.AddrPort // of the primary
+	primary, controller *service
+	config              fleet.Config
 	// common is held by a fault of what all sites share.
 	common sync.Mutex
 	// written is the last value that may have been written to the record that changes.
@@ -91,8 +131,8 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
 	for _, one := range r.sites {
-		one.waitAnswer(ctx, t)
-		querying.Go(func() { one.query(ctx, t, &r.written) })
+		one.waitAnswer(ctx)
+		querying.Go(func() { one.query(ctx, &r.written) })
 	}
 	writing, stopWriting := context.WithCancel(r.ctx)
 	defer stopWriting()
@@ -115,18 +155,24 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 	for _, one := range r.sites {
 		t.Logf("%s: %d answers, %d missing while it was disturbed", one.namespace, one.answers.Load(), one.missing.Load())
 		if one.answers.Load() == 0 {
-			t.Errorf("%s answered nothing", one.namespace)
+			r.t.Errorf("%s answered nothing", one.namespace)
 		}
 	}
+	t.Logf("the controller ended %d times because it could not renew its Lease", r.controller.lost.Load())
 	r.must(r.ours.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	r.must(r.ours.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
 }
 
 func newRoom(t *testing.T) *room {
-	r := &room{processes: map[string]*rig.Process{}}
+	r := &room{t: &causes{T: t}, primary: &service{name: "primary"}, controller: &service{name: "controller"}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what failed:\n%s", strings.Join(r.t.said, "\n"))
+		}
+	})
 	var namespaces []string
 	for i := range faultServers {
-		one := &site{world: newWorld(t, fmt.Sprintf("faults-%d", i))}
+		one := &site{world: newWorld(t, fmt.Sprintf("faults-%d", i)), t: r.t}
 		if i == 0 {
 			r.world = one.world
 			if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
@@ -138,19 +184,25 @@ func newRoom(t *testing.T) *room {
 		r.sites, namespaces = append(r.sites, one), append(namespaces, one.namespace)
 	}
 	var err error
-	r.primary, err = rig.FreePort()
+	r.at, err = rig.FreePort()
 	r.must(err)
-	for _, name := range []string{"primary", "controller"} {
-		r.start(name)
+	for _, s := range []*service{r.primary, r.controller} {
+		r.must(r.start(s))
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.keep(s)
+		}()
 		t.Cleanup(func() {
-			r.processes[name].End()
+			<-ended
+			s.process.Load().End()
 			if t.Failed() {
-				t.Logf("%s said:\n%s", name, r.processes[name].Log())
+				t.Logf("%s said:\n%s", s.name, s.process.Load().Log())
 			}
 		})
 	}
 	r.config = fleet.Config{
-		Namespaces: namespaces, Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{r.primary}, nil },
+		Namespaces: namespaces, Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{r.at}, nil },
 		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 			for _, one := range r.sites {
 				if one.namespace == pod.Namespace {
@@ -181,18 +233,43 @@ func newRoom(t *testing.T) *room {
 	return r
 }
 
-// start starts a process of ours, which is killed and started again by faults.
-func (r *room) start(name string) {
-	flags := map[string][]string{
-		"primary":    {"--dns-listen", r.primary.String()},
-		"controller": {"--lease", r.namespace + "/controller", "--lease-duration", "3s", "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s"},
-	}[name]
-	process, err := rig.StartProcess(nil, r.t.TempDir(), r.program, append([]string{name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
-	if err != nil {
-		r.t.Errorf("%s does not start again: %v", name, err)
-		return
+func (r *room) start(s *service) error {
+	flags := map[*service][]string{
+		r.primary:    {"--dns-listen", r.at.String()},
+		r.controller: {"--lease", r.namespace + "/controller", "--lease-duration", "3s", "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s"},
+	}[s]
+	process, err := rig.StartProcess(nil, r.t.TempDir(), r.program, append([]string{s.name, "--kubeconfig", r.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0"}, flags...)...)
+	if err == nil {
+		s.process.Store(process)
 	}
-	r.processes[name] = process
+	return err
+}
+
+// keep starts a service again whenever it has ended, until the test ends.
+func (r *room) keep(s *service) {
+	for {
+		process := s.process.Load()
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-process.Ended():
+		}
+		s.down.Lock()
+		if !s.killed.Swap(false) {
+			lines := strings.Split(strings.TrimSpace(process.Log()), "\n")
+			if last := lines[len(lines)-1]; strings.HasSuffix(last, "could not be renewed in time") {
+				s.lost.Add(1)
+			} else {
+				r.t.Errorf("%s ended by itself, %v: %s", s.name, process.Err(), last)
+			}
+		}
+		err := r.start(s)
+		s.down.Unlock()
+		if err != nil {
+			r.t.Errorf("%s does not start again: %v", s.name, err)
+			return
+		}
+	}
 }
 
 // makeZones makes the zone with the two names that are asked for: one never changes, the other one always does.
@@ -286,8 +363,8 @@ func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, 
 	return nil, mdns.RcodeToString[answer.Rcode], nil
 }
 
-func (s *site) waitAnswer(ctx context.Context, t *testing.T) {
-	t.Helper()
+func (s *site) waitAnswer(ctx context.Context) {
+	s.t.Helper()
 	s.until("it answers", func() error {
 		if rr, code, err := s.askSite(ctx, "fixed.faults.example.", mdns.TypeA); err != nil || rr == nil {
 			return fmt.Errorf("%s %w", code, err)
@@ -298,7 +375,7 @@ func (s *site) waitAnswer(ctx context.Context, t *testing.T) {
 
 // query asks one server without pause. An answer that has another address than one that was written, or an older one
 // than the server has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
-func (s *site) query(ctx context.Context, t *testing.T, written *atomic.Uint32) {
+func (s *site) query(ctx context.Context, written *atomic.Uint32) {
 	last := uint32(0)
 	for ctx.Err() == nil {
 		for _, name := range []string{"fixed", "www"} {
@@ -310,7 +387,7 @@ func (s *site) query(ctx context.Context, t *testing.T, written *atomic.Uint32) 
 			if err != nil || rr == nil {
 				s.missing.Add(1)
 				if code != "" && !before && !s.disturbed.Load() {
-					t.Errorf("%s answers %s for %s though no fault is its own", s.namespace, code, name)
+					s.t.Errorf("%s answers %s for %s though no fault is its own", s.namespace, code, name)
 				}
 				continue
 			}
@@ -318,16 +395,16 @@ func (s *site) query(ctx context.Context, t *testing.T, written *atomic.Uint32) 
 			a, ok := rr.(*mdns.A)
 			switch {
 			case !ok:
-				t.Errorf("%s: %s", s.namespace, rr)
+				s.t.Errorf("%s: %s", s.namespace, rr)
 			case name == "fixed":
 				if a.A.String() != fixedAddress {
-					t.Errorf("%s: %s", s.namespace, rr)
+					s.t.Errorf("%s: %s", s.namespace, rr)
 				}
 			default:
 				ip := a.A.To4()
 				n := uint32(ip[1])<<16 | uint32(ip[2])<<8 | uint32(ip[3])
 				if ip[0] != 10 || n == 0 || n > written.Load() || n < last {
-					t.Errorf("%s answers %s: the last one written is %d, and it answered %d before", s.namespace, rr, written.Load(), last)
+					s.t.Errorf("%s answers %s: the last one written is %d, and it answered %d before", s.namespace, rr, written.Load(), last)
 				}
 				last = n
 			}
@@ -364,12 +441,12 @@ func (r *room) listFaults() []fault {
 		{"lose the agent's Secret", func(at *site, _ time.Duration) { r.lose(at, render.AgentSecretName("prod-secondary-0")) }},
 		{"lose the TSIG Secret", func(at *site, _ time.Duration) { r.lose(at, render.TransferSecretName("prod")) }},
 		{"lose the Secret of the control channel", func(at *site, _ time.Duration) { r.loseControl(at) }},
-		{"kill the primary", func(_ *site, hold time.Duration) { r.replace("primary", hold) }},
-		{"kill the controller", func(_ *site, hold time.Duration) { r.replace("controller", hold) }},
+		{"kill the primary", func(_ *site, hold time.Duration) { r.kill(r.primary, hold) }},
+		{"kill the controller", func(_ *site, hold time.Duration) { r.kill(r.controller, hold) }},
 		{"cut the primary off", func(_ *site, hold time.Duration) {
 			r.common.Lock()
 			defer r.common.Unlock()
-			if process := r.processes["primary"]; process.Pause() == nil {
+			if process := r.primary.process.Load(); process.Pause() == nil {
 				time.Sleep(hold)
 				_ = process.Signal(syscall.SIGCONT)
 			}
@@ -479,14 +556,15 @@ func (r *room) loseControl(at *site) {
 	})
 }
 
-// replace kills a process of ours and starts it again.
-func (r *room) replace(name string, hold time.Duration) {
+// kill kills a service, which starts again after hold.
+func (r *room) kill(s *service, hold time.Duration) {
 	r.common.Lock()
 	defer r.common.Unlock()
-	r.processes[name].Kill()
-	<-r.processes[name].Ended()
+	s.down.Lock()
+	defer s.down.Unlock()
+	s.killed.Store(true)
+	s.process.Load().Kill()
 	time.Sleep(hold)
-	r.start(name)
 }
 
 // replaceServer kills the API server with its etcd, and starts both on their data.
@@ -513,7 +591,9 @@ func (c *cluster) restartServer(ctx context.Context) error {
 // waitEverySerial waits until each server has each zone at its serial, and what is not asked for any more is gone.
 func (r *room) waitEverySerial() {
 	want := addressOf(r.written.Load())
-	r.until("every server has every serial", func() error {
+	ctx, cancel := context.WithTimeout(r.ctx, waitTimeout)
+	defer cancel()
+	rig.Until(ctx, r.t, "every server has every serial", func() error {
 		zones, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).List(r.ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
