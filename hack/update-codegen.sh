@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 module=kubi.zone/kubizone
-# Every package of API types: its import path below the module. What is added here is generated for.
+# Every package of API types: its import path below the module. Code is generated for each of them.
 types=(api/kubizone/v1alpha1 api/bind9/v1alpha1)
 # Every package of the server that sets defaults of such types, as its doc.go says.
 defaults=(pkg/apis/kubizone/install pkg/apis/bind9/install)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # vet, staticcheck and govulncheck over our own packages. The linters are built from their own module into
-# the cache, so that they are no dependency of the product. What they find is repaired by hand.
+# the cache, so that they are no dependency of the product. Their findings are repaired by hand.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

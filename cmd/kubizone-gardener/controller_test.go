@@ -274,7 +274,7 @@ func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
 	})
 
 	t.Run("a plain edit is ignored until the next operation", func(t *testing.T) {
-		// An operation may be seen twice. What is seen after another DNSRecord is not one of those before.
+		// An operation may be seen twice. One that is seen after another DNSRecord is none of those before.
 		h.deploy(h.values("before", "A", "192.0.2.9"))
 		h.patch(values, func(dns *extensionsv1alpha1.DNSRecord) { dns.Spec.Values = []string{"192.0.2.2"} })
 		// Whatever is seen after the edit is reconciled after it.
@@ -362,7 +362,7 @@ func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
 	})
 }
 
-// What is gone already, with its Zone or without, is removed.
+// A DNSRecord whose Record is gone already, with its Zone or without, is removed.
 func TestDeletion_ofWhatIsGone(t *testing.T) {
 	s := need(t, &first)
 	s.startController(t)

@@ -208,7 +208,7 @@ func TestReady_primaryAway(t *testing.T) {
 	if a, b := f.dig("www.a.example.", "A"), f.dig("www.b.example.", "A"); a != "192.0.2.1" || b != "192.0.2.1" {
 		t.Errorf("ready with %q and %q", a, b)
 	}
-	// What is lost later is no reason to answer for nothing: the look was passed.
+	// A zone that is lost later is no reason to answer for nothing: the look was passed.
 	f.primary.Stop()
 	if _, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "a.example"); err != nil {
 		t.Fatal(err)

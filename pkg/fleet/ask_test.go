@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
-// S11.11: a tenant may make pods with the labels of its server, as many as it likes. What they answer, and how late,
-// takes no more than a small part of the time of one worker.
+// S11.11: a tenant may make pods with the labels of its server, as many as it likes. Their answers, however late,
+// take no more than a small part of the time of one worker.
 func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 	client, clock := ours.NewSimpleClientset(), testingclock.NewFakeClock(time.Now())
 	f, err := New(Config{

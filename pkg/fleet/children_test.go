@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
-// What is known of an object goes with it: servers that come and go leave nothing in memory.
+// The memory of an object ends with the object: servers that come and go leave nothing there.
 func TestChildren_forgetWhatIsGone(t *testing.T) {
 	labels := map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "a"}
 	stays := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "stays", Labels: labels}}

@@ -6,16 +6,16 @@
 //
 // It promises:
 //
-//	F1. Objects are applied whole, by server-side apply, and again after any change by another client. What is as it
-//	    shall be costs no request.
+//	F1. Objects are applied whole, by server-side apply, and again after any change by another client. An
+//	    object that is as it shall be costs no request.
 //	F2. An object that is not of this installation is never changed or removed, unless it carries the annotation
 //	    kubi.zone/take-over; the status says Degraded, reason Foreign. Where it is taken over, no moment is without a
 //	    ready pod behind its Service.
 //	F3. A key is made once: a Secret that cannot be read is no Secret that is missing. A new key is taken beside the
 //	    former one until every pod has it.
-//	F4. What cannot be rendered is not applied: servers keep the configuration that they have.
-//	F5. An instance that is deleted leaves nothing. What one left that is gone for another reason is removed with the
-//	    brakes of S8.3: two live 404s ten minutes apart, a share of the servers an hour, nothing of another
+//	F4. A configuration that cannot be rendered is not applied: servers keep the one that they have.
+//	F5. An instance that is deleted leaves nothing. Objects of one that is gone for another reason are removed with
+//	    the brakes of S8.3: two live 404s ten minutes apart, a share of the servers an hour, nothing of another
 //	    installation.
 //
 // It does not know which zones there are: servers get them by catalogs, or by their agent.

@@ -94,8 +94,8 @@ func without(finalizers []string) []string {
 	return append([]string{}, slices.DeleteFunc(slices.Clone(finalizers), func(one string) bool { return one == Finalizer })...)
 }
 
-// finishInstance removes what was made and then lets the object go. What cannot be removed is left to the sweep after
-// leaveAfter: an object that can never be deleted would hold up its namespace.
+// finishInstance removes the objects of an instance and then lets the instance go. Objects that cannot be removed are
+// left to the sweep after leaveAfter: an instance that can never be deleted would hold up its namespace.
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
 	if !slices.Contains(instance.Finalizers, Finalizer) {
 		return 0, nil

@@ -53,7 +53,7 @@ func (f *Fleet) chooseControlKeys(ctx context.Context, server *render.Server, co
 		keys, err = render.ReadControlKeys(secret.Annotations, secret.Data)
 	}
 	if secret == nil || err != nil {
-		// What was there is lost, so no pod can be told of another key: a new line has them replaced.
+		// The key is lost, so no pod can be told of another one: a new line has the pods replaced.
 		first, err := render.NewKey("rndc", wanted.Algorithm, f.Random)
 		return render.ControlKeys{Current: first, Made: now, Line: first.Name}, 0, err
 	}

@@ -44,9 +44,9 @@ func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 }
 
 // F17: a snapshot is put back as it was, and nothing is raised that was handed out since. The server sees at its start
-// that etcd's log does not have what it holds, and does not start; no client is shown what is older than what was
-// seen. What kubizone restore makes of the same snapshot is served, ahead of all of it, also where etcd's own tool
-// makes the member.
+// that etcd's log does not have what it holds, and does not start; no client is shown a state older than one that
+// it saw. The store that kubizone restore makes of the same snapshot is served, ahead of all of it, also where etcd's
+// own tool makes the member.
 func TestF17_restoredAsItWas(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*waitTimeout)

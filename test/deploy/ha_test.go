@@ -235,7 +235,7 @@ func TestHelm_threeServers(t *testing.T) {
 		waitReady(len(pods) - 1)
 		record := fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: r%d, namespace: team-a}, spec: {domainName: r%d.z.example., type: A, values: [192.0.2.%d]}}", n, n, n+1)
 		for start := time.Now(); ; rig.Pause(start) {
-			// What asks for a leader is refused until the two others have one.
+			// A request that needs a leader is refused until the two others have one.
 			_, stderr, err := r.run(record, "apply", "-f", "-")
 			if err == nil {
 				break

@@ -103,7 +103,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		t.Errorf("%d TSIG keys for three clusters", len(keys))
 	}
 
-	// What a user changes of a provider's cluster is the provider's again.
+	// A field of a provider's cluster that a user changes gets the provider's value again.
 	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	w.must(err)
 	w.until("the cluster is as the provider says", func() error {

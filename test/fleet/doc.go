@@ -8,7 +8,7 @@
 // It promises:
 //  1. Nothing of a pod is assumed: commands, files and keys are read from the objects in the cluster.
 //  2. A test has namespaces of its own; nothing else is shared but the servers.
-//  3. What a test waits for is a fact it can ask for; nothing sleeps and hopes.
+//  3. A test waits for facts that it can ask for, and never for a time.
 //
 // It does not know how objects are rendered: golden files of pkg/fleet/render say that.
 //

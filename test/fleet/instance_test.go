@@ -83,7 +83,7 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		t.Error("the key was made anew")
 	}
 
-	// What is as it shall be costs no request, however often it is looked at, and a changed option costs one.
+	// An object that is as it shall be costs no request, however often it is looked at; a changed option costs one.
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
 	written := w.writes.Load()

@@ -37,7 +37,7 @@ const (
 )
 
 // load asks the servers of an NS set as resolvers do: a question that a server does not answer, or answers with a
-// failure, goes to the next one. What comes to a Service goes to one of its ready pods.
+// failure, goes to the next one. A question to a Service goes to one of its ready pods.
 type load struct {
 	services []*proxy
 	names    []string

@@ -204,7 +204,7 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 	if namespace == mallory {
 		// A right that many tenants have (attack 74).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"*"}})
-		// What a Role for all subresources of zones gives (attack 84).
+		// The right that a Role for all subresources of zones gives (attack 84).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/dnssec"}, Verbs: []string{"*"}})
 	}
 	if err := a.kube.Grant(ctx, namespace, user, rights...); err != nil {

@@ -119,7 +119,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// What was not delivered within the time is looked at once at each later attempt, unless it has changed.
+	// A Record that was not delivered within the time is looked at once at each later attempt, unless it has changed.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0

@@ -167,7 +167,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	if user.Token == "" && len(user.ClientCertificateData) == 0 {
 		return nil, refusal("has neither a token nor client-certificate-data")
 	}
-	// What is not named above is left out.
+	// Fields that are not named above are left out.
 	made := clientcmdapi.NewConfig()
 	made.Clusters["target"] = &clientcmdapi.Cluster{Server: cluster.Server, TLSServerName: cluster.TLSServerName, CertificateAuthorityData: cluster.CertificateAuthorityData}
 	made.AuthInfos["target"] = &clientcmdapi.AuthInfo{Token: user.Token, ClientCertificateData: user.ClientCertificateData, ClientKeyData: user.ClientKeyData}

@@ -7,8 +7,8 @@
 //
 //  1. The name of the Record follows from the domain name and the type alone, so that the DNSRecord of another seed
 //     continues the same Record: a control-plane migration removes and adds nothing.
-//  2. A Record has one owner, the namespace and name of its DNSRecord. What another DNSRecord made is neither changed
-//     nor removed.
+//  2. A Record has one owner, the namespace and name of its DNSRecord. A Record that another DNSRecord made is neither
+//     changed nor removed.
 //  3. A Record that may exist is removed with its DNSRecord, also if its first reconciliation failed: the condition
 //     Created is Unknown from before the first write until the first success.
 //  4. A kubeconfig of a Secret executes no program and reads no file. Its server holds a worker no longer than

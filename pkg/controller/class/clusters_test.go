@@ -242,7 +242,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.ready("made again", zoneA, "Delivered")
 		w.ready("made again", zoneB, "Delivered")
 
-		// What no zone names any more is forgotten, with its metrics.
+		// A cluster that no zone names any more is forgotten, with its metrics.
 		for _, zone := range []*v1alpha1.Zone{zoneA, absent} {
 			patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}})
 			w.must(err)

@@ -301,7 +301,7 @@ func TestReadPeers(t *testing.T) {
 	if _, err := ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("broken")}), rotates); err == nil || !strings.Contains(err.Error(), `data["next-secret"]`) {
 		t.Errorf("half a key: %v", err)
 	}
-	// What transfers from a signer is told of no zone.
+	// A secondary that transfers from a signer is told of no zone.
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
 	}}), get)

@@ -172,8 +172,8 @@ func (c *conf) formatAddresses(field string, list []string) string {
 	return "{" + out.String() + " }"
 }
 
-// namedConf is the configuration without keys. What stands in it decides nothing about single zones: these come by
-// catalogs, or are added by the agent.
+// namedConf is the configuration without keys. It decides nothing about single zones: these come by catalogs, or are
+// added by the agent.
 func (s *Server) namedConf() (string, error) {
 	config := s.Settings.Config
 	if config == nil {

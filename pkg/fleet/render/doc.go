@@ -6,7 +6,7 @@
 //
 // It promises:
 //
-//	R1. What it makes is a function of Server: equal servers have equal objects, octet by octet.
+//	R1. The objects are a function of Server: equal servers have equal objects, octet by octet.
 //	R2. No text of a user reaches named.conf as it is: addresses, names and keys are parsed and written anew, and what
 //	    does not parse is an error that names the field.
 //	R3. The pods satisfy the Pod Security Standard "restricted", and have no token of a ServiceAccount.

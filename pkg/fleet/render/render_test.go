@@ -239,7 +239,7 @@ func randomConfig(r *rand.Rand) *bind9.Config {
 }
 
 // TestFiles_areWhatBINDTakes has BIND's own program read many configurations, and those that a user could try to break
-// out of. What is not refused by its field must be taken.
+// out of. BIND must take each configuration that no field refuses.
 func TestFiles_areWhatBINDTakes(t *testing.T) {
 	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
 	if err != nil {

@@ -555,7 +555,7 @@ func testDNSSEC(t *testing.T, s *server) {
 	if _, err := write(types.MergePatchType, `{"fqdn":"signed.example.","ds":[`+one+`]}`); !apierrors.IsInvalid(err) {
 		t.Errorf("a zone without a name has DS: %v", err)
 	}
-	// What the ledger does at commit: the zone gets its name.
+	// The ledger gives the zone its name at commit.
 	key, err := s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed")
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@
 //	    request that does not ends the run.
 //	(4) The measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
 //
-// It does not know any package of the servers: it builds cmd/kubizone and meets it as a cluster does. What the ledger
-// costs beside the same server without it is test/bench's.
+// It does not know any package of the servers: it builds cmd/kubizone and meets it as a cluster does. test/bench
+// measures the costs of the ledger beside the same server without it.
 //
 // Read run.go (what is measured, in order), then arm.go (what is compared), then docs/performance.md for the figures.
 package main

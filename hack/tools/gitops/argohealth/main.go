@@ -72,8 +72,8 @@ func run(file string) error {
 	return nil
 }
 
-// judge is the health of an object: what the script of its kind says, "none" where there is no script. What is being
-// deleted needs no script.
+// judge is the health of an object: the answer of the script of its kind, "none" where there is no script. An object
+// that is being deleted needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil
