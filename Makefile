@@ -71,7 +71,7 @@ test-oldest: ## the tests in a cluster and of the installation with the oldest K
 test-race: peers ## those of PKG that are concurrent, under the race detector
 	KUBE_BIN=$$(hack/build-kube.sh kubectl) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	packages=$$($(GO) list $(PKG) | grep -E '/$(RACE)(/|$$)'); test -z "$$packages" || \
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -p 2 -timeout 20m $$packages
+	CGO_ENABLED=1 $(GO) run ./test/slowest -race -short -vet=off -p 2 -timeout 20m $$packages
 
 .PHONY: test-idle
 test-idle: ## 1,000 zones that do not change: for ten minutes nothing is written and nobody asked (15 minutes)

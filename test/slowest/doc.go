@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command slowest runs go test with the arguments that it is given, and prints at the end which packages and which
-// tests took the longest. `make test` runs it.
+// tests took the longest. `make test` and `make test-race` run it.
 //
 // It promises:
 //
 //  1. Before that it prints what go test prints without -v: the output of tests that failed, and a line for
-//     each package when the package has ended.
+//     each package when the package has ended. Of a failed test the short messages come last, just before its result.
 //  2. It ends with the exit code of go test.
 //  3. A result from go test's cache counts for nothing: it took no time.
 //

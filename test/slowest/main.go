@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -133,12 +134,54 @@ func (r *report) take(e event) {
 
 func (r *report) endTest(p *pkg, e event) {
 	if text := p.output[e.Test]; text != nil && e.Action == "fail" {
-		io.WriteString(r.out, text.String())
+		io.WriteString(r.out, orderMessages(text.String()))
 	}
 	delete(p.output, e.Test)
 	if !strings.Contains(e.Test, "/") {
 		p.tests = append(p.tests, taken{e.Elapsed, e.Package + " " + e.Test})
 	}
+}
+
+const (
+	// longMessage is from how many lines on a message comes before the others, and maxMessage how many of its last lines
+	// are shown.
+	longMessage = 10
+	maxMessage  = 200
+)
+
+// messageStart begins a message of a test. Further lines of it have eight spaces.
+var messageStart = regexp.MustCompile(`^    \S+\.go:\d+: `)
+
+// orderMessages puts the long messages of a failed test before the others. These are mostly logs of processes, which a
+// test writes while it cleans up: the cause would be far above them, and services that run tests show the last lines
+// alone. The result of the test, and what a panic writes behind it, stay last.
+func orderMessages(output string) string {
+	messages, result := output, ""
+	if at := strings.Index("\n"+output, "\n--- "); at >= 0 {
+		messages, result = output[:at], output[at:]
+	}
+	var long, short strings.Builder
+	var message []string
+	write := func() {
+		if len(message) <= longMessage {
+			short.WriteString(strings.Join(message, ""))
+		} else {
+			if cut := len(message) - maxMessage; cut > 0 {
+				fmt.Fprintf(&long, "%s        (%d lines are left out)\n", message[0], cut)
+				message = message[cut+1:]
+			}
+			long.WriteString(strings.Join(message, ""))
+		}
+		message = nil
+	}
+	for line := range strings.Lines(messages) {
+		if messageStart.MatchString(line) {
+			write()
+		}
+		message = append(message, line)
+	}
+	write()
+	return long.String() + short.String() + result
 }
 
 func (r *report) endPackage(p *pkg, e event) {
