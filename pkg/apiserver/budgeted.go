@@ -108,6 +108,8 @@ type budgeted struct {
 	resource schema.GroupResource
 	// charges: a write is charged here. The ledger charges those that it commits, with all that they cause.
 	charges bool
+	// clusters counts the Bind9Clusters of a namespace, where a creation makes one more; nil: it does not.
+	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 
 func (b *budgeted) charge(of sized, err error) {
@@ -119,6 +121,13 @@ func (b *budgeted) charge(of sized, err error) {
 func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	if err := b.judge.allowWrite(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
+	}
+	if of := obj.(sized); b.clusters != nil {
+		done, err := b.judge.budgets.AdmitCluster(b.resource, of.GetNamespace(), of.GetName(), func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
 	err := b.Interface.Create(ctx, key, obj, out, ttl)
 	b.charge(obj.(sized), err)

@@ -608,7 +608,7 @@ func TestChangeSets(t *testing.T) {
 
 // S9.1, S10.4: the items of a set are counted together: none of them fits into what the others fill.
 func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
-	w := newWatched(t, &budget.Options{Stored: "128Ki", Written: "unlimited", Burst: time.Minute})
+	w := newWatched(t, &budget.Options{Stored: "128Ki", Written: "unlimited", Clusters: "unlimited", Burst: time.Minute})
 	var set []v1alpha1.ChangeSetItem
 	for i := range 8 {
 		set = append(set, applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))

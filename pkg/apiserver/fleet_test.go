@@ -6,8 +6,10 @@ package apiserver
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -297,7 +299,7 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 // S11.2, S9.1: clusters and instances count in the budget of their namespace.
 func TestFleet_budget_S11_2(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
-		c.Budgets = &budget.Options{Stored: "3Ki", Written: "unlimited", Burst: time.Minute}
+		c.Budgets = &budget.Options{Stored: "3Ki", Written: "unlimited", Clusters: "unlimited", Burst: time.Minute}
 	})
 	clusters := client.Bind9V1alpha1().Bind9Clusters("tenant")
 	var refused error
@@ -321,5 +323,62 @@ func TestFleet_budget_S11_2(t *testing.T) {
 		} else if time.Now().After(deadline) {
 			t.Fatalf("with the namespace empty: %v", err)
 		}
+	}
+}
+
+// S9.5: of creations at the same time no more pass than the namespace may have, a namespace that has them all changes
+// them, and one that is deleted makes room. Another namespace has its own number.
+func TestFleet_clusters_S9_5(t *testing.T) {
+	client, _ := wholeServer(t, func(c *Config) {
+		c.Budgets = &budget.Options{Stored: "unlimited", Written: "unlimited", Clusters: "3", Burst: time.Minute}
+	})
+	ctx, clusters := t.Context(), client.Bind9V1alpha1().Bind9Clusters("tenant")
+	create := func(name string) error {
+		_, err := clusters.Create(ctx, fleetCluster(name), metav1.CreateOptions{})
+		return err
+	}
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			if err := create(fmt.Sprintf("many-%d", i)); err != nil && !apierrors.IsForbidden(err) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	names := func() (names []string) {
+		t.Helper()
+		list, err := clusters.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list.Items {
+			names = append(names, one.Name)
+		}
+		return names
+	}
+	for n := len(names()); n < 3; n++ {
+		if err := create(fmt.Sprintf("further-%d", n)); err != nil {
+			t.Fatalf("with %d of 3: %v", n, err)
+		}
+	}
+	has := names()
+	if err := create("beyond"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "has 3 Bind9Clusters and 1 under way, this one included, and may have 3 (S9.5)") || len(has) != 3 {
+		t.Fatalf("beyond %q: %v", has, err)
+	}
+	if err := create(has[0]); err == nil {
+		t.Error("a cluster is made again")
+	}
+	if _, err := clusters.Patch(ctx, has[0], types.MergePatchType, []byte(`{"spec":{"secondary":{"replicas":9}}}`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("a change of one that is there: %v", err)
+	}
+	if _, err := client.Bind9V1alpha1().Bind9Clusters("tenant-b").Create(ctx, fleetCluster("edge"), metav1.CreateOptions{}); err != nil {
+		t.Errorf("in another namespace: %v", err)
+	}
+	if err := clusters.Delete(ctx, has[0], metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("again"); err != nil {
+		t.Errorf("where one was: %v", err)
 	}
 }

@@ -184,7 +184,11 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 				return count(raw) // nothing that a zone contains
 			case bind9.Resource("bind9clusters"), bind9.Resource("bind9instances"):
 				if s.budgets != nil {
-					raw = &budgeted{Interface: raw, judge: judge, resource: resource, charges: true}
+					within := &budgeted{Interface: raw, judge: judge, resource: resource, charges: true}
+					if resource == bind9.Resource("bind9clusters") {
+						within.clusters = s.countClusters
+					}
+					raw = within
 				}
 				return count(raw)
 			}
@@ -192,6 +196,11 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		},
 		above,
 	)
+}
+
+// countClusters counts the Bind9Clusters of a namespace in etcd.
+func (s *Server) countClusters(ctx context.Context, namespace string) (int64, error) {
+	return s.client.Count(ctx, s.ledger.Layout().Objects(bind9.Resource("bind9clusters").String())+namespace+"/", kubernetes.CountOptions{})
 }
 
 // installGroups makes the storage of the groups and serves them.

@@ -23,7 +23,7 @@ const (
 	sweepEvery = time.Minute
 )
 
-// CauseTooMuch is the cause of a refusal for what a namespace has stored.
+// CauseTooMuch is the cause of a refusal for what a namespace has stored, and for its number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
 // Config of Budgets.
@@ -46,6 +46,7 @@ type Budgets struct {
 
 	mu       sync.Mutex
 	accounts map[string]*account
+	creating map[string]int64 // Bind9Clusters under way, by namespace
 	counted  bool             // the stock is known
 	fresh    map[string]int64 // while it is counted
 	swept    time.Time
@@ -67,7 +68,7 @@ func New(config Config) *Budgets {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
 	}
-	b := &Budgets{config: config, accounts: map[string]*account{}}
+	b := &Budgets{config: config, accounts: map[string]*account{}, creating: map[string]int64{}}
 	b.metrics = NewMetrics(config.Registry, b)
 	return b
 }
@@ -195,6 +196,41 @@ func (b *Budgets) Admit(w Write) error {
 		return err
 	}
 	return nil
+}
+
+// AdmitCluster is nil where the namespace may have one more Bind9Cluster, which is under way until done is called.
+// count says how many are stored. It is asked after the creations under way are counted: two of them do not take the
+// last place, and one that ends meanwhile counts twice rather than not at all.
+func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(), err error) {
+	b.mu.Lock()
+	may := b.currentAccount(namespace).limits.Clusters
+	b.creating[namespace]++
+	creating := b.creating[namespace]
+	b.mu.Unlock()
+	done = func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.creating[namespace]--; b.creating[namespace] == 0 {
+			delete(b.creating, namespace)
+		}
+	}
+	if may == 0 {
+		return done, nil
+	}
+	has, err := count()
+	if err == nil && has+creating > may {
+		b.metrics.refused.WithLabelValues("clusters").Inc()
+		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and %d under way, this one included, and may have %d (S9.5): delete one that is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace, as clusters=%d",
+			namespace, has, creating, may, 2*may)
+		refused := apierrors.NewForbidden(resource, name, fmt.Errorf("%s", message))
+		refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
+		err = refused
+	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
 }
 
 // octets for people.

@@ -4,6 +4,7 @@
 package budget
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -137,19 +138,72 @@ func TestBudgets_topTen(t *testing.T) {
 	}
 }
 
-// S9.4: an annotation overrides one of the flags, or both.
+// S9.5: what is stored and what is under way is together no more than may be, whichever creation counts first; a
+// refusal has the figures and the next step, and takes no place.
+func TestBudgets_clusters_S9_5(t *testing.T) {
+	b := New(Config{Limits: Limits{Clusters: 3}, Quota: func() int64 { return 0 }, Override: func(namespace string) string {
+		return map[string]string{"more": "clusters=4", "free": "clusters=unlimited"}[namespace]
+	}})
+	clusters, stored := schema.GroupResource{Group: "bind9.kubi.zone", Resource: "bind9clusters"}, map[string]int64{"a": 1, "more": 3, "free": 1000}
+	create := func(namespace string) (func(), error) {
+		return b.AdmitCluster(clusters, namespace, "edge", func() (int64, error) { return stored[namespace], nil })
+	}
+	var under []func()
+	for range 2 {
+		done, err := create("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		under = append(under, done)
+	}
+	for range 2 {
+		_, err := create("a")
+		for _, part := range []string{`bind9clusters.bind9.kubi.zone "edge" is forbidden`, "namespace a has 1 Bind9Clusters and 3 under way", "may have 3 (S9.5)", "delete one", "kubi.zone/budget", "clusters=6"} {
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), part) {
+				t.Errorf("%q is not in %v", part, err)
+			}
+		}
+	}
+	stored["a"]++ // one of both is stored, and has not ended
+	if _, err := create("a"); !apierrors.IsForbidden(err) {
+		t.Errorf("while it counts twice: %v", err)
+	}
+	under[0]()
+	under[1]() // and the other one was not stored
+	if done, err := create("a"); err != nil {
+		t.Errorf("the last place: %v", err)
+	} else {
+		done()
+	}
+	for _, namespace := range []string{"more", "free", "another"} {
+		if done, err := create(namespace); err != nil {
+			t.Errorf("%s: %v", namespace, err)
+		} else {
+			done()
+		}
+	}
+	if _, err := b.AdmitCluster(clusters, "a", "edge", func() (int64, error) { return 0, errors.New("etcd is away") }); err == nil || apierrors.IsForbidden(err) {
+		t.Errorf("what is stored is not known: %v", err)
+	}
+	if len(b.creating) > 0 {
+		t.Errorf("under way at the end: %v", b.creating)
+	}
+}
+
+// S9.4: an annotation overrides one of the flags, or several.
 func TestLimits_override_S9_4(t *testing.T) {
 	for text, want := range map[string]string{
-		"stored=25%,written=2Mi": "{{25 0} 2097152}", "stored=1Gi": "{{0 1073741824} 1048576}", "written=unlimited": "{{25 0} 0}", "stored=unlimited, written=10M": "{{0 0} 10000000}",
+		"stored=25%,written=2Mi": "{{25 0} 2097152 7}", "stored=1Gi": "{{0 1073741824} 1048576 7}", "written=unlimited": "{{25 0} 0 7}", "stored=unlimited, written=10M": "{{0 0} 10000000 7}",
+		"clusters=50": "{{25 0} 1048576 50}", "written=2Mi,clusters=unlimited": "{{25 0} 2097152 0}", "clusters=0": "", "clusters=-1": "", "clusters=2Ki": "", "clusters=many": "", "clusters=9999999999": "",
 		"stored=0%": "", "stored=101%": "", "stored=NaN%": "", "stored=-1": "", "written=25%": "", "stored": "", "more=1": "", "": "", "written=1e30": "",
 	} {
-		got, err := Limits{Stored: Stock{Percent: 25}, Written: 1 << 20}.Override(text)
+		got, err := Limits{Stored: Stock{Percent: 25}, Written: 1 << 20, Clusters: 7}.Override(text)
 		if said := fmt.Sprint(got); (err != nil) != (want == "") || err == nil && said != want {
 			t.Errorf("%q: %s %v, want %s", text, said, err, want)
 		}
 	}
-	o := Options{Stored: "much", Written: "fast"}
-	if _, wrong := o.Limits(); len(wrong) != 3 {
+	o := Options{Stored: "much", Written: "fast", Clusters: "few"}
+	if _, wrong := o.Limits(); len(wrong) != 4 {
 		t.Errorf("%v", wrong)
 	}
 	for _, o := range []Options{NewOptions(), Without()} {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package budget bounds in octets what the Records and Zones of a namespace take in etcd, and what its writes put
-// there (S9).
+// there, and by number its Bind9Clusters (S9).
 //
 // It promises:
 //
@@ -17,7 +17,8 @@
 //	G4. Errors: each server counts for itself what its writes put into etcd, so of n servers a namespace has up to n
 //	    times the rate. A write is charged when it was committed, so those under way at once may exceed a budget
 //	    together, and the stock is behind by what the watch has not told yet. While a server counts the store at its
-//	    start, the stock is not judged.
+//	    start, the stock is not judged. Bind9Clusters are counted in the store at each creation, and those under way
+//	    beside them: a namespace has at most one more than it may for each further server.
 //
 // It does not know etcd, Kubernetes' storage or where limits of single namespaces stand.
 //

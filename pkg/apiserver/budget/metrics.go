@@ -26,7 +26,7 @@ var _ metrics.StableCollector = (*Metrics)(nil)
 func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
 	m := &Metrics{budgets: budgets, refused: metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
-		Help: "Writes refused because their namespace had too much stored, or wrote too much, by budget: stored or written.",
+		Help: "Writes refused because their namespace had too much stored, wrote too much or had too many Bind9Clusters, by budget: stored, written or clusters.",
 	}, []string{"budget"})}
 	registry.MustRegister(m.refused)
 	registry.CustomMustRegister(m)
