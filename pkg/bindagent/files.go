@@ -94,24 +94,6 @@ func (f zoneFiles) removeAll(zone name.Name) error {
 	return err
 }
 
-// keyEnd is the name of a file of a key behind "K" and the zone: algorithm, tag, and what the file has.
-var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
-
-// removeKeys removes the keys by which named signed a zone. Named must not have the zone.
-func (f zoneFiles) removeKeys(zone name.Name) error {
-	start := "K" + escapeZone(zone) + "."
-	if zone == name.Root {
-		start = "K."
-	}
-	entries, err := os.ReadDir(f.dir)
-	for _, entry := range entries {
-		if end, of := strings.CutPrefix(entry.Name(), start); of && keyEnd.MatchString(end) {
-			err = errors.Join(err, os.Remove(filepath.Join(f.dir, entry.Name())))
-		}
-	}
-	return err
-}
-
 func (f zoneFiles) removeBeginning(start string) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {

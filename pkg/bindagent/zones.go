@@ -171,6 +171,9 @@ func (a *Agent) showZoneStatus(_ http.ResponseWriter, job *work) (int, any, erro
 	if answer.DNSSEC, err = a.readDNSSEC(job.request.Context(), job.zone, status); err != nil {
 		return 0, nil, err
 	}
+	if answer.KeyOwner, err = a.files.readKeyOwner(job.zone); err != nil {
+		return 0, nil, err
+	}
 	return http.StatusOK, answer, nil
 }
 
@@ -210,11 +213,36 @@ func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
 			return 0, nil, err
 		}
 	}
+	if asked.KeyOwner != "" && !keyOwner.MatchString(asked.KeyOwner) {
+		return 0, nil, refuse(http.StatusBadRequest, "keyOwner %q: must be 1 to 253 letters, digits and -_./", asked.KeyOwner)
+	}
 	ctx := job.request.Context()
 	defer a.lockZone(zone)()
+	owner, err := a.files.readKeyOwner(zone)
+	if err != nil {
+		return 0, nil, err
+	}
+	otherKeys := owner != "" && asked.KeyOwner != "" && owner != asked.KeyOwner
 	status, answer, err := a.compareZone(ctx, zone, block)
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
+		if err == nil && otherKeys {
+			err = refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with keys=remove first", showName(zone))
+		}
+		if err == nil && owner == "" && asked.KeyOwner != "" {
+			err = a.files.writeKeyOwner(zone, asked.KeyOwner)
+		}
 		return status, answer, err
+	}
+	if otherKeys {
+		// Signatures by them that the former owner has kept must not be valid for the zone of this one.
+		if err := a.files.removeKeys(zone); err != nil {
+			return 0, nil, err
+		}
+	}
+	if asked.KeyOwner != "" {
+		if err := a.files.writeKeyOwner(zone, asked.KeyOwner); err != nil {
+			return 0, nil, err
+		}
 	}
 	if err := a.files.removeAll(zone); err != nil {
 		return 0, nil, err
@@ -413,6 +441,9 @@ func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
 		return 0, nil, errors.Join(a.files.removeAll(job.zone), removeKeys(), err)
 	}
 	if err != nil {
+		return 0, nil, err
+	}
+	if err := a.files.leaveKeys(job.zone, a.config.Now()); err != nil {
 		return 0, nil, err
 	}
 	text, err := a.call(ctx, "delzone -clean "+quoteZone(job.zone))

@@ -17,6 +17,8 @@ type Signing struct {
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
+	// KeyOwner is whose the keys are, "" for keys that were put there by hand.
+	KeyOwner string
 	// DS are those of the keys that sign the zone's keys, and that the server publishes.
 	DS []protocol.DSRecord
 }
@@ -45,7 +47,7 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	case err != nil:
 		return Signing{}, err
 	}
-	signing := Signing{Present: true, Status: status.DNSSEC}
+	signing := Signing{Present: true, Status: status.DNSSEC, KeyOwner: status.KeyOwner}
 	if signing.Status == nil {
 		return signing, nil
 	}

@@ -56,6 +56,8 @@ type CreateZone struct {
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
+	// KeyOwner is whose zone this is: keys of DNSSEC of another owner do not sign it. Agent.
+	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
 // ModifyZone is the body of PATCH /zones/{name}. An empty list removes the clause; nil leaves it.
@@ -74,6 +76,8 @@ type ZoneResponse struct {
 	Message string        `json:"message"`
 	Details string        `json:"details,omitempty"`
 	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
+	// KeyOwner is whose the keys of DNSSEC are, of GET /zones/{name}/status. Agent.
+	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
 // DNSSECStatus is what named says of a zone that it signs.

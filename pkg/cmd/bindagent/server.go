@@ -25,6 +25,8 @@ const (
 	endTime = 20 * time.Second
 	// configPause is between two looks at the files of named's configuration.
 	configPause = 2 * time.Second
+	// sweepPause is between two looks for keys of zones that were removed.
+	sweepPause = 10 * time.Minute
 )
 
 // server is what the options mean.
@@ -53,7 +55,13 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 		defer close(watched)
 		s.agent.WatchConfig(watching, looks.C)
 	}()
-	defer func() { stop(); <-watched; looks.Stop() }()
+	sweeps := time.NewTicker(sweepPause)
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		s.agent.SweepKeys(watching, sweeps.C)
+	}()
+	defer func() { stop(); <-watched; <-swept; looks.Stop(); sweeps.Stop() }()
 	ended := make(chan error, 1)
 	scheme := "http"
 	if s.identity != nil {

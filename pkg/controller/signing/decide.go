@@ -32,6 +32,8 @@ type facts struct {
 	times times
 	// signing is what the signer says; the zero value where it was not asked.
 	signing client.Signing
+	// otherKeys: the zone of this name at the signer has keys of another namespace, which had the name before.
+	otherKeys bool
 	// current: what the signer signs is the zone's settled serial, or a later one.
 	current bool
 	// lacking is a server of the class that does not answer with the signer's keys, "" for none. keeping is one that
@@ -173,6 +175,9 @@ func (d *decision) decideSigning(f *facts) {
 	switch {
 	case f.policy == "" || f.blocked != "":
 		d.end(f)
+	case f.otherKeys:
+		d.action = remove
+		d.say("the signer removes the zone and the keys that another namespace had under this name")
 	case !f.signing.Present || f.signing.Status == nil || d.status.Policy != f.policy:
 		d.action, d.status.Policy = ensure, f.policy
 		d.say("the signer makes the zone")

@@ -82,6 +82,7 @@ func TestDecide_S12_5(t *testing.T) {
 		"not asked for, with a message left": {facts{status: &v1alpha1.ZoneDNSSECStatus{Message: "no signer"}}, none, true, nothing, nil, nil, ""},
 
 		"the signer lacks the zone":      {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0)}, v1alpha1.DNSSECSigning, false, ensure, nil, nil, ""},
+		"another namespace had the name": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("omnipresent"), otherKeys: true, current: true}, v1alpha1.DNSSECSigning, false, remove, nil, nil, "another namespace"},
 		"the signer has an older serial": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECSigning, false, nothing, nil, nil, ""},
 		"the signer has signed":          {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden"), current: true}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, ""},
 		"withdrawn before it was signed": {facts{status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},

@@ -251,6 +251,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 		if f.signing, err = w.agent.ReadSigning(ctx, w.fqdn); err != nil {
 			return err
 		}
+		f.otherKeys = f.signing.KeyOwner != "" && f.signing.KeyOwner != w.zone.Namespace
 		if status := f.signing.Status; status != nil && status.UnsignedSerial != nil {
 			f.current = !serial.Serial(w.zone.Status.SettledSerial).Ahead(serial.Serial(*status.UnsignedSerial))
 		}
@@ -316,7 +317,7 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	switch d.action {
 	case ensure:
 		signs := true
-		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{
+		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace, ZoneConfig: protocol.ZoneConfig{
 			Primaries: []string{"list " + transferclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy, InlineSigning: &signs,
 		}}, w.fence)
 	case remove:
