@@ -42,7 +42,7 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// writeKeyOwner writes the owner whole or not at all: keys without one are anyone's.
+// writeKeyOwner writes the owner whole or not at all: keys without one sign the zone of each owner.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")

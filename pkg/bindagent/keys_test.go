@@ -51,8 +51,8 @@ func (f *fixture) signZone(zone, owner string) []string {
 	return f.listKeyFiles(zone)
 }
 
-// TestCreate_takesNoKeysOfAnotherOwner_S12_10: a zone that is made again is signed with its keys, and one of another owner
-// with keys of its own.
+// TestCreate_takesNoKeysOfAnotherOwner_S12_10: a zone that is made again is signed with its keys, and one of another
+// owner with keys of its own.
 func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -107,8 +107,8 @@ func (f *fixture) sweep() {
 	}
 }
 
-// TestSweepKeys_S12_10: the keys of a removed zone stay for keyTime, and those of a zone that is there for ever. Of one owner
-// the keys of maxLeftKeys zones stay, the last ones.
+// TestSweepKeys_S12_10: the keys of a removed zone stay for keyTime, and those of a zone that is there for ever. Of
+// one owner the keys of maxLeftKeys zones stay, the last ones.
 func TestSweepKeys_S12_10(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
