@@ -42,8 +42,10 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions are those of one comparison of each zone, by class.
-	questions map[string]int
+	// questions are those of one comparison of each zone, by class, and allQuestions their sum: each class asks for it
+	// every few seconds.
+	questions    map[string]int
+	allQuestions int
 }
 
 // knownClass is a class as the Loop was told of it.
@@ -99,6 +101,7 @@ func (c *classSync) tellMissing(name string) {
 		c.stalls.forget(known.uid)
 	}
 	c.known[name] = &knownClass{missing: true}
+	c.forgetQuestions(name)
 	c.decideClaims()
 	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
 		Reason: ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + describeClass(name),
@@ -140,6 +143,7 @@ func (c *classSync) forgetCluster(name string) bool {
 	if known := c.known[name]; known != nil {
 		c.stalls.forget(known.uid)
 		delete(c.known, name)
+		c.forgetQuestions(name)
 		c.metrics.forgetClass(name)
 		c.decideClaims()
 	}
@@ -302,16 +306,15 @@ const allPerSecond = 250
 func (c *classSync) noteQuestions(class string, n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.allQuestions += n - c.questions[class]
 	c.questions[class] = n
-	all := 0
-	for name, of := range c.questions {
-		if c.index.classByName(name) == nil {
-			delete(c.questions, name)
-			continue
-		}
-		all += of
-	}
-	return all
+	return c.allQuestions
+}
+
+// forgetQuestions forgets those of a class that is gone. c.mu is held.
+func (c *classSync) forgetQuestions(class string) {
+	c.allQuestions -= c.questions[class]
+	delete(c.questions, class)
 }
 
 func generationOf(known *knownClass) string {

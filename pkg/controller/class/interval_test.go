@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // TestDriftInterval_countsServers: a comparison costs a question to each server of a zone. A class asks no more than
@@ -28,7 +29,11 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		classes:    informer(&v1alpha1.DNSClass{}, nil),
 		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return one.Spec.ClassRef.Name })}),
 	}
-	c := &classSync{shared: &shared{index: x}, known: map[string]*knownClass{}, questions: map[string]int{}}
+	loop, err := delivery.New(delivery.Config{Identity: "me", Views: zoneview.NewSet(zoneview.Config{}), Store: &store{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: map[string]int{}}
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {
 		class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
@@ -66,9 +71,7 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"wide", "fast"} {
-		if err := x.classes.GetIndexer().Delete(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-			t.Fatal(err)
-		}
+		c.tellMissing(name)
 	}
 	if got := c.driftInterval(small, fetched); got != time.Minute {
 		t.Errorf("without the others: %s", got)
