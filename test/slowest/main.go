@@ -143,8 +143,8 @@ func (r *report) endTest(p *pkg, e event) {
 }
 
 const (
-	// longMessage is from how many lines on a message comes before the others, and maxMessage how many of its last lines
-	// are shown.
+	// longMessage is the length in lines above which a message comes before the others, and maxMessage how many of its
+	// last lines are shown.
 	longMessage = 10
 	maxMessage  = 200
 )
