@@ -318,7 +318,7 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	case ensure:
 		signs := true
 		err = w.agent.Ensure(ctx, w.fqdn, protocol.CreateZone{ZoneType: protocol.Secondary, KeyOwner: w.zone.Namespace, ZoneConfig: protocol.ZoneConfig{
-			Primaries: []string{"list " + transferclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy, InlineSigning: &signs,
+			Primaries: []string{"list " + apiclass.HiddenPrimary}, AlsoNotify: targets, DNSSECPolicy: d.status.Policy, InlineSigning: &signs,
 		}}, w.fence)
 	case remove:
 		err = w.agent.RemoveSigned(ctx, w.fqdn, w.fence)

@@ -16,9 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// HiddenPrimary is the name of the list of the hidden primary's addresses in the configuration of a signer.
-const HiddenPrimary = "kubizone"
-
 // IsBySigner reports whether servers transfer a zone from its signer: the primary hands it to the signer alone.
 func IsBySigner(zone *v1alpha1.Zone) bool {
 	if zone.Status.DNSSEC == nil {

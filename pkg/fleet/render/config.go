@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -240,7 +241,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("};")
 	s.writeCatalogZones(c)
 	if len(s.Hidden) > 0 {
-		c.line("primaries %q %s;", HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
+		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
 	}
 	for i := range s.Policies {
 		c.writePolicy(&s.Policies[i])

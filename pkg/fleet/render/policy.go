@@ -22,10 +22,6 @@ func (s *Server) formatPeers() string {
 	return " " + s.Peers.formatList()
 }
 
-// HiddenPrimary is the name of the list of the hidden primary's addresses in the configuration of a signer: its zones
-// follow a change of the addresses.
-const HiddenPrimary = "kubizone"
-
 // signaturesJitter is BIND's default, which has to be less than the validity. Releases before 9.18.27 cannot be told
 // of another one.
 const signaturesJitter = 12 * time.Hour

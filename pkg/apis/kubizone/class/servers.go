@@ -22,6 +22,10 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
+// HiddenPrimary is the name of the list of the hidden primary's addresses in the configuration of a signer: its zones
+// name the list, so they follow a change of the addresses.
+const HiddenPrimary = "kubizone"
+
 // Server is a BIND 9 server of a class with a block bind9.
 type Server struct {
 	Namespace, Name string
