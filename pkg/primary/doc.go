@@ -35,6 +35,6 @@
 // message, compress.go its names, reply.go what is not of a zone, tsig.go signs, cookie.go knows sources again.
 // class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
 // class's zones, access.go says which source is a peer. serve.go has the sockets and UDP; tcp.go has connections,
-// with budget.go for their places; notifier.go says which target is told of which serial, notify.go
+// with pkg/slots for their places; notifier.go says which target is told of which serial, notify.go
 // sends that. primary.go puts the parts together.
 package primary

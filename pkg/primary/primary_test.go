@@ -306,11 +306,11 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
 	deadline := time.Now().Add(time.Minute)
 	for {
-		place, _ := p.tcp.transfers.takePlace(clientOf(loopback, ""), nil)
+		place, _ := p.tcp.transfers.Take(clientOf(loopback, ""), nil)
 		if place == nil {
 			break
 		}
-		place.giveBack()
+		place.GiveBack()
 		if time.Now().After(deadline) {
 			t.Fatal("the transfer does not begin")
 		}
@@ -324,7 +324,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 
 func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), MaxTransfers: 1, TransferWait: 50 * time.Millisecond})
-	place, _ := p.tcp.transfers.takePlace(clientOf(outside, ""), nil)
+	place, _ := p.tcp.transfers.Take(clientOf(outside, ""), nil)
 	if place == nil {
 		t.Fatal("no place")
 	}
@@ -333,7 +333,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	if m := receive(t, conn); m.Rcode != mdns.RcodeServerFailure {
 		t.Error(m)
 	}
-	place.giveBack()
+	place.GiveBack()
 	send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
 	if m := receive(t, conn); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/slots"
 )
 
 const (
@@ -29,15 +30,15 @@ type tcpServer struct {
 	*server
 	config *Config
 
-	peers, outsiders *budget // connections
+	peers, outsiders *slots.Slots // connections
 	// tenants are those of peers of tenants. A tenant chooses how many pods ask with its key, and how slowly.
-	tenants struct{ conns, waiting, transfers *budget }
+	tenants struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of sources that a key could get allowed and that have shown none yet (attack 78). Where
 	// all places are taken the oldest is cut: a peer signs its first message, so it is through in a moment, and what
 	// holds a place for longer is not one.
-	newcomers *budget
-	waiting   *budget // connections for which there is no place yet, but of outsiders
-	transfers *budget
+	newcomers *slots.Slots
+	waiting   *slots.Slots // connections for which there is no place yet, but of outsiders
+	transfers *slots.Slots
 	messages  sync.Pool // *message, one a running transfer
 
 	stopping chan struct{}
@@ -48,12 +49,12 @@ type tcpServer struct {
 func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	s := &tcpServer{
 		server: with, config: c, stopping: stopping, conns: map[net.Conn]struct{}{},
-		peers: newBudget(c.MaxConns, c.MaxConnsPerClient), outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
-		newcomers: newBudget(c.MaxConns, c.MaxConnsPerClient), waiting: newBudget(c.MaxConns, c.MaxConnsPerClient),
-		transfers: newBudget(c.MaxTransfers, c.MaxTransfersPerClient), messages: sync.Pool{New: func() any { return newMessage() }},
+		peers: slots.New(c.MaxConns, c.MaxConnsPerClient), outsiders: slots.New(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
+		newcomers: slots.New(c.MaxConns, c.MaxConnsPerClient), waiting: slots.New(c.MaxConns, c.MaxConnsPerClient),
+		transfers: slots.New(c.MaxTransfers, c.MaxTransfersPerClient), messages: sync.Pool{New: func() any { return newMessage() }},
 	}
-	s.tenants.conns, s.tenants.waiting = newBudget(c.MaxConns, c.MaxConnsPerClient), newBudget(c.MaxConns, c.MaxConnsPerClient)
-	s.tenants.transfers = newBudget(c.MaxTransfers, max(1, c.MaxTransfers/4))
+	s.tenants.conns, s.tenants.waiting = slots.New(c.MaxConns, c.MaxConnsPerClient), slots.New(c.MaxConns, c.MaxConnsPerClient)
+	s.tenants.transfers = slots.New(c.MaxTransfers, max(1, c.MaxTransfers/4))
 	return s
 }
 
@@ -92,9 +93,9 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
 		}
-		var waits *place
+		var waits *slots.Slot
 		if is != outsider {
-			waits, _ = s.waiting.takePlace(clientOf(c.client, ""), nil)
+			waits, _ = s.waiting.Take(clientOf(c.client, ""), nil)
 		}
 		if waits == nil {
 			s.refuseConnection(c)
@@ -118,12 +119,25 @@ type connection struct {
 	tenant string // of the place of a peer that classes of one tenant alone let in
 	// is says for which standing of its source it has its place.
 	is    standing
-	place *place
+	place *slots.Slot
 	idle  time.Duration
 }
 
+// clientOf is the client that a source is, or the tenant where there is one. Of IPv6 it is the /64, the smallest
+// network that a host is given.
+func clientOf(a netip.Addr, tenant string) slots.Client {
+	if tenant != "" {
+		return slots.Client{Tenant: tenant}
+	}
+	if a.Is6() {
+		p, _ := a.WithZone("").Prefix(64)
+		a = p.Addr()
+	}
+	return slots.Client{Network: a}
+}
+
 // takePlace takes the place that is right for a source of that standing.
-func (s *tcpServer) takePlace(c *connection, is standing) (p *place, freed <-chan struct{}) {
+func (s *tcpServer) takePlace(c *connection, is standing) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.is, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
 	switch is {
@@ -138,14 +152,14 @@ func (s *tcpServer) takePlace(c *connection, is standing) (p *place, freed <-cha
 			of = s.tenants.conns
 		}
 	}
-	c.place, freed = of.takePlace(clientOf(c.client, c.tenant), cut)
+	c.place, freed = of.Take(clientOf(c.client, c.tenant), cut)
 	return c.place, freed
 }
 
 // promoteNewcomer gives a newcomer that has signed a place of the peers, or of the tenants, where there is one within a
 // moment.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
-	if !c.place.giveBack() {
+	if !c.place.GiveBack() {
 		return false // cut meanwhile
 	}
 	c.tenant = tenant
@@ -156,7 +170,7 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	if p, _ := s.takePlace(c, peer); p != nil {
 		return true
 	}
-	if waits, _ := waiting.takePlace(clientOf(c.client, tenant), nil); waits != nil && s.waitForPlace(ctx, c, peer, waits) {
+	if waits, _ := waiting.Take(clientOf(c.client, tenant), nil); waits != nil && s.waitForPlace(ctx, c, peer, waits) {
 		return true
 	}
 	s.refuseConnection(c)
@@ -165,11 +179,11 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 
 // waitForPlace takes a place as soon as there is one, within placeWait. The connection has one of the waiting places
 // and gives it back.
-func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing, waits *place) bool {
-	defer waits.giveBack()
+func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing, waits *slots.Slot) bool {
+	defer waits.GiveBack()
 	turn, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
-	return takeWhenFreed(turn, func() (*place, <-chan struct{}) { return s.takePlace(c, is) }) != nil
+	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takePlace(c, is) }) != nil
 }
 
 func (s *tcpServer) refuseConnection(c *connection) {
@@ -183,7 +197,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.place != nil {
-			c.place.giveBack()
+			c.place.GiveBack()
 		}
 	}()
 	defer c.conn.Close()
@@ -257,7 +271,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
-	place := takeWhenFreed(turn, func() (*place, <-chan struct{}) { return transfers.takePlace(clientOf(c.client, tenant), nil) })
+	place := slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return transfers.Take(clientOf(c.client, tenant), nil) })
 	if place == nil {
 		s.counters.countTransfer(t.kind(), ResultNoPlace, 0)
 		log.Info("Transfer had to wait too long", "waited", s.config.TransferWait)
@@ -266,7 +280,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		m.beginMessage(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
 		return s.writeMessage(c, s.finishReply(m, q, t.key, rcodeServFail))
 	}
-	defer place.giveBack()
+	defer place.GiveBack()
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()

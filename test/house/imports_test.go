@@ -125,6 +125,10 @@ var table = []row{
 		why: "which claimant has a name is a function of the claims: primaries, controllers and the loop must answer alike",
 	},
 	{
+		pkg: "pkg/slots", never: impure,
+		why: "how many there may be at once is its servers' choice, and so is what has a slot",
+	},
+	{
 		pkg: "pkg/memory", never: impure,
 		why: "it reads from a file how much memory there is; its callers decide what it is for",
 	},
@@ -138,7 +142,7 @@ var table = []row{
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
 	{
-		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence"}, never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence", "pkg/slots"}, never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
 		why: "a DNS server over views: it can run far from the API server",
 	},
 	{
@@ -288,7 +292,7 @@ var table = []row{
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{
-		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bindagent/...", "pkg/primary", "pkg/transfer", "pkg/version"}, never: heavy,
+		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bindagent/...", "pkg/primary", "pkg/slots", "pkg/transfer", "pkg/version"}, never: heavy,
 		why: "a small program has this command alone; a file of keys is read as a primary reads it",
 	},
 	{

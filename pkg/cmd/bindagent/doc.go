@@ -13,6 +13,8 @@
 //	B4. When its context ends it takes no new request, ends those under way, and returns.
 //	B5. Without a certificate of its own it listens on loopback alone, unless --plain-http is given: tokens could be
 //	    read on the way.
+//	B6. Connections are bounded, in total and from one address. Peers without a right keep no client out: where all
+//	    connections without an authenticated request are taken, the oldest is closed.
 //
 // The package knows nothing of zones: the meaning of a request is in pkg/bindagent.
 //

@@ -224,7 +224,7 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	}
 	agent, err := bindagent.New(bindagent.Config{
 		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
-		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, CatalogsFile: o.catalogsFile, Authenticate: auth.Identify,
+		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, CatalogsFile: o.catalogsFile, Authenticate: promoting(auth.Identify),
 		Rate: o.rate, Burst: o.burst, Version: version.Number(), Logger: logger, Now: time.Now,
 	})
 	s := &server{listen: o.listen, agent: agent, logger: logger, before: o.rndcServer}

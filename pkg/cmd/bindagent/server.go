@@ -40,12 +40,13 @@ type server struct {
 
 // run serves until ctx ends (B4).
 func (s *server) run(ctx context.Context, out io.Writer) error {
-	listener, err := net.Listen("tcp", s.listen)
+	open, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w; name an address of this machine and a free port", err)
 	}
+	listener := newListener(open)
 	web := &http.Server{
-		Handler: s.agent, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
+		Handler: s.agent, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14, ConnContext: withConnection,
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // handshakes that fail, and panics
 	}
 	watching, stop := context.WithCancel(ctx)

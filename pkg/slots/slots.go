@@ -1,0 +1,102 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package slots
+
+import (
+	"container/list"
+	"context"
+	"net/netip"
+	"sync"
+)
+
+// Slots bound how many of something run at once, in total and for one client.
+type Slots struct {
+	total, perClient int
+
+	mu     sync.Mutex
+	order  *list.List // of *Slot, the oldest first
+	client map[Client]int
+	freed  chan struct{} // closed and replaced whenever a slot is given back
+}
+
+// Client has a share of the slots: an address, a network by its first address, or a tenant, which has as many addresses
+// as it makes pods.
+type Client struct {
+	Network netip.Addr
+	Tenant  string
+}
+
+// Slot is one that is taken.
+type Slot struct {
+	of     *Slots
+	client Client
+	// cut ends what has the slot, and may not block. Without it the slot is kept until it is given back.
+	cut func()
+	at  *list.Element // nil once it is given back or cut
+}
+
+// New makes slots, so many in total and for one client.
+func New(total, perClient int) *Slots {
+	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{})}
+}
+
+// Take takes a slot where there is one; else freed is closed when the next one is given back. Where all are taken the
+// oldest is cut, if it can be; a client that has its share waits for slots of its own.
+func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client[client] >= s.perClient {
+		return nil, s.freed
+	}
+	if s.order.Len() >= s.total {
+		oldest := s.order.Front().Value.(*Slot)
+		if oldest.cut == nil {
+			return nil, s.freed
+		}
+		oldest.remove()
+		oldest.cut()
+	}
+	slot = &Slot{of: s, client: client, cut: cut}
+	slot.at = s.order.PushBack(slot)
+	s.client[client]++
+	return slot, nil
+}
+
+// GiveBack gives the slot back, and is false for one that was cut.
+func (slot *Slot) GiveBack() bool {
+	slot.of.mu.Lock()
+	defer slot.of.mu.Unlock()
+	if slot.at == nil {
+		return false
+	}
+	slot.remove()
+	return true
+}
+
+// remove is called with mu held.
+func (slot *Slot) remove() {
+	s := slot.of
+	s.order.Remove(slot.at)
+	slot.at = nil
+	if s.client[slot.client]--; s.client[slot.client] == 0 {
+		delete(s.client, slot.client)
+	}
+	close(s.freed)
+	s.freed = make(chan struct{})
+}
+
+// TakeWhenFreed calls take until it has a slot, each time when freed is closed. It returns nil when ctx ends first.
+func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
+	for {
+		slot, freed := take()
+		if slot != nil {
+			return slot
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
