@@ -225,9 +225,9 @@ func (r *readServers) read(servers []apiclass.Server, keys *transferclass.Keys) 
 // zone and is not asked.
 func (r *readServers) readLeaving(row string) (*bind9.Instance, error) {
 	namespace, name, _ := strings.Cut(row, "/")
-	server, runs := r.sources.Servers.Find(namespace, name)
-	if !runs {
-		return nil, nil
+	server, runs, err := r.sources.Servers.Find(namespace, name)
+	if err != nil || !runs {
+		return nil, err
 	}
 	selected, err := r.read([]apiclass.Server{server}, nil)
 	if err != nil {

@@ -214,6 +214,16 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	if zone.DeletionTimestamp != nil && !slices.Contains(zone.Finalizers, v1alpha1.FinalizerDelivery) {
 		return nil // none can be put there any more
 	}
+	if zone.Status.DNSSEC != nil || zone.Spec.DNSSEC != nil {
+		// A signer that was given the zone has it still where the class has left it.
+		live, err := s.client.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
+		if err != nil {
+			return ignoreGone(err)
+		}
+		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
+			return nil // a deletion waits until the signer has removed it, and status.dnssec goes (S12.9)
+		}
+	}
 	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name, func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
 	if held || err != nil {
 		return err

@@ -232,3 +232,39 @@ func TestStore_holdsWhatItBegins(t *testing.T) {
 		t.Errorf("left: %+v, %v", state, err)
 	}
 }
+
+// S12.9: a zone that has left its class has something to hold it still while a signer has it.
+func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
+	s, client := newStore(t)
+	zones := client.KubizoneV1alpha1().Zones("dns")
+	zone := aZone()
+	zone.Spec.DNSSEC = &v1alpha1.ZoneDNSSEC{Policy: "default"}
+	s.zone = func(string) *v1alpha1.Zone { return zone }
+	for _, tc := range []struct {
+		status *v1alpha1.ZoneDNSSECStatus
+		held   bool
+	}{
+		{&v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECSigned, Signer: &v1alpha1.ZoneSigner{Namespace: "dns", Name: "signer"}}, true},
+		{&v1alpha1.ZoneDNSSECStatus{Message: "the zone is not signed"}, false},
+		{nil, false},
+	} {
+		state := begun()
+		if _, err := s.Save(t.Context(), key, state); err != nil {
+			t.Fatal(err)
+		}
+		live, err := zones.Get(t.Context(), zone.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		live.Status.DNSSEC = tc.status
+		if _, err := zones.UpdateStatus(t.Context(), live, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if live, err = zones.Get(t.Context(), zone.Name, metav1.GetOptions{}); err != nil || slices.Contains(live.Finalizers, v1alpha1.FinalizerDelivery) != tc.held {
+			t.Errorf("%+v: finalizers %q, want ours: %v; %v", tc.status, live.Finalizers, tc.held, err)
+		}
+	}
+}

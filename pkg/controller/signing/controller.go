@@ -84,7 +84,8 @@ func New(config Config) (*Controller, error) {
 		AddFunc: c.zoneChanged,
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
-			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC, is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN {
+			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC, is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN ||
+				(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) {
 				c.zoneChanged(is)
 			}
 		},
@@ -104,6 +105,7 @@ func New(config Config) (*Controller, error) {
 				c.deliveryChanged(after)
 			}
 		},
+		DeleteFunc: c.deliveryChanged,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
@@ -128,8 +130,11 @@ func (c *Controller) zoneChanged(object any) {
 	}
 }
 
-// deliveryChanged looks at a zone that a class has begun to deliver.
+// deliveryChanged looks at a zone that a class has begun to deliver, or delivers no more.
 func (c *Controller) deliveryChanged(object any) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
 	one, ok := object.(*v1alpha1.Delivery)
 	if !ok || one.Status.FQDN == "" {
 		return
@@ -190,6 +195,20 @@ func (w *work) fence(ctx context.Context) error {
 	case err != nil:
 		return err
 	case live.UID != w.zone.UID || live.DeletionTimestamp != nil || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
+		return errors.New("the Zone has changed since it was read")
+	}
+	return nil
+}
+
+// fenceDeleted refuses what an older look at a deleted zone would do at the signer.
+func (w *work) fenceDeleted(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	live, err := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return err
+	case live.UID != w.zone.UID || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC):
 		return errors.New("the Zone has changed since it was read")
 	}
 	return nil

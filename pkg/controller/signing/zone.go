@@ -46,8 +46,11 @@ type work struct {
 // changes.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
+	if zone.DeletionTimestamp != nil {
+		return c.removeDeleted(ctx, zone)
+	}
 	// DS without a phase are of another client, which signs the zone elsewhere and has its parent derive them.
-	if zone.Spec.DNSSEC == nil && (status == nil || status.Phase == "" && len(status.DS) > 0) || zone.DeletionTimestamp != nil || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
+	if zone.Spec.DNSSEC == nil && (status == nil || status.Phase == "" && len(status.DS) > 0) || zone.Status.FQDN == "" || zone.Status.Serial == 0 {
 		return 0, nil
 	}
 	fqdn, err := name.Parse(zone.Status.FQDN)
@@ -80,17 +83,42 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	return d.again, w.writeStatus(ctx, d.status)
 }
 
+// removeDeleted has the signer remove a Zone that is being deleted and that no class delivers any more, and ends what
+// holds the Zone for that (S12.9). Its keys stay for a while, as those of a Zone do that is withdrawn.
+func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
+	status := zone.Status.DNSSEC
+	if status == nil || status.Phase == "" || status.Signer == nil {
+		return 0, nil
+	}
+	classes, err := c.listClassesOf(zone)
+	if err != nil || len(classes) > 0 {
+		return pendingInterval, err // it is withdrawn first
+	}
+	fqdn, err := name.Parse(status.FQDN)
+	if err != nil {
+		return 0, err
+	}
+	w := &work{Controller: c, zone: zone, fqdn: fqdn}
+	server, runs, err := c.Servers.Find(status.Signer.Namespace, status.Signer.Name)
+	if err != nil {
+		return 0, err
+	}
+	if runs {
+		if w.agent, err = c.Agents.ClientOf(server, c.allowsLocal(server)); err == nil {
+			err = w.agent.Remove(ctx, fqdn, w.fenceDeleted)
+		}
+		if err != nil {
+			return pendingInterval, w.writeProblem(ctx, fmt.Errorf("the zone is not removed at the signer: %w", err))
+		}
+	}
+	return 0, w.writeStatus(ctx, nil)
+}
+
 // findSigner finds the class of the zone and its signer, or says in blocked why there is none.
 func (w *work) findSigner(ctx context.Context, f *facts) error {
-	deliveries, err := w.Deliveries.Lister().Deliveries(w.zone.Namespace).List(labels.Everything())
+	classes, err := w.listClassesOf(w.zone)
 	if err != nil {
 		return err
-	}
-	var classes []string
-	for _, one := range deliveries {
-		if one.Spec.Zone.UID == w.zone.UID && one.Status.FQDN != "" {
-			classes = append(classes, apiclass.NameOf(one.Namespace, one.Spec.ClassRef))
-		}
 	}
 	switch len(classes) {
 	case 0:
@@ -171,6 +199,25 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	}
 	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
 	return err
+}
+
+// listClassesOf are the classes that have a Delivery of a zone which has begun.
+func (c *Controller) listClassesOf(zone *v1alpha1.Zone) (classes []string, err error) {
+	deliveries, err := c.Deliveries.Lister().Deliveries(zone.Namespace).List(labels.Everything())
+	for _, one := range deliveries {
+		if one.Spec.Zone.UID == zone.UID && one.Status.FQDN != "" {
+			classes = append(classes, apiclass.NameOf(one.Namespace, one.Spec.ClassRef))
+		}
+	}
+	return classes, err
+}
+
+// allowsLocal reports whether a class of the signer's cluster allows local addresses: the zone has no class any more.
+func (c *Controller) allowsLocal(signer apiclass.Server) bool {
+	all, _ := c.Classes.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
+	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
+		return of.Spec.AllowLocalAddresses && of.Spec.Bind9 != nil && of.Spec.Bind9.ClusterRef != nil && of.Spec.Bind9.ClusterRef.Namespace == signer.Namespace
+	})
 }
 
 // errUnknownMember says that the Delivery of a zone is not known yet to the members of classes.

@@ -210,3 +210,41 @@ func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 		t.Errorf("%v, blocked %q, lacking %q", err, f.blocked, f.lacking)
 	}
 }
+
+// A deleted Zone that no class delivers is held until its signer has removed it, and no longer than there is a signer.
+func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
+	for title, test := range map[string]struct {
+		signer    string
+		delivered bool
+		gone      bool
+		message   string
+	}{
+		"a class delivers it still":  {"public-signer-0", true, false, ""},
+		"the signer does not answer": {"public-signer-0", false, false, "not removed at the signer"},
+		"the signer is deleted":      {"former-signer-0", false, true, ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+			zone.DeletionTimestamp, zone.Finalizers = &metav1.Time{Time: begin}, []string{v1alpha1.FinalizerDelivery}
+			zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECSigned, Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: test.signer}}
+			objects := append(signingCluster("platform", "public", true), zone)
+			if test.delivered {
+				objects = append(objects, one)
+			}
+			c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+			looking, cancel := context.WithTimeout(t.Context(), time.Second) // no agent is at 192.0.2.1
+			defer cancel()
+			again, err := c.syncZone(looking, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status := live.Status.DNSSEC; (status == nil) != test.gone || status != nil && !strings.Contains(status.Message, test.message) || (again == 0) != test.gone {
+				t.Errorf("status.dnssec %+v, looked at again in %s", status, again)
+			}
+		})
+	}
+}

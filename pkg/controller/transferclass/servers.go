@@ -69,12 +69,16 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 
 // Find returns a Bind9Instance as a server, whether or not a class selects it. runs is false of one that is not there,
 // is being deleted or is stopped.
-func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool) {
+func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
+	if s == nil || !s.instances.Informer().HasSynced() {
+		return apiclass.Server{}, false, errUnlisted
+	}
 	instance, err := s.instances.Lister().Bind9Instances(namespace).Get(name)
 	if err != nil {
-		return apiclass.Server{}, false
+		return apiclass.Server{}, false, nil //nolint:nilerr // it is not there
 	}
-	return apiclass.ServerOf(instance)
+	server, runs = apiclass.ServerOf(instance)
+	return server, runs, nil
 }
 
 // Selected are the servers that a class with a block bind9 selects.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -488,4 +489,75 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	}
 	goUnsigned("top", "example", upper...)
 	w.check(t, "the top zone is unsigned again", explain)
+}
+
+// S12.9, S12.10: a signed zone that has lost its class is removed at the signer when it is deleted, and a zone of
+// another namespace that gets the name is signed with keys of its own.
+func TestFleetSigns_removesWhatLostItsClass_S12_9(t *testing.T) {
+	ctx := subject.Within(t, 3*time.Minute)
+	f := startSigningFleet(ctx, t)
+	const fqdn = "example."
+	sign := func(namespace string) {
+		t.Helper()
+		made := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: namespace}, Spec: v1alpha1.ZoneSpec{
+			DomainName: fqdn, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "signed"}}, DNSSEC: &v1alpha1.ZoneDNSSEC{Policy: "fast"},
+			NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+		}}
+		if _, err := f.KubizoneV1alpha1().Zones(namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() (bool, string) {
+			status := f.dnssecOf(t, namespace, "example")
+			return status != nil && status.Phase == v1alpha1.DNSSECSigned, "not signed: " + f.explain(t) + f.signer.Log()
+		})
+	}
+	keys := func() []string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(f.signer.Dir(), "Kexample.+*.private"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	sign("top")
+	former := keys()
+	patch := []byte(`{"spec": {"dnsClassRefs": null}}`)
+	if _, err := f.KubizoneV1alpha1().Zones("top").Patch(ctx, "example", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() (bool, string) {
+		left, err := f.KubizoneV1alpha1().Deliveries("top").List(ctx, metav1.ListOptions{})
+		return err == nil && len(left.Items) == 0, fmt.Sprintf("still delivered: %+v, %v", left, err)
+	})
+	countKeys := func() int {
+		t.Helper()
+		set, _, err := askSigned(f.signer.Addr, fqdn, mdns.TypeDNSKEY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(set)
+	}
+	if countKeys() == 0 {
+		t.Error("the signer does not keep a zone that has lost its class")
+	}
+	if err := f.KubizoneV1alpha1().Zones("top").Delete(ctx, "example", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() (bool, string) {
+		_, err := f.KubizoneV1alpha1().Zones("top").Get(ctx, "example", metav1.GetOptions{})
+		return apierrors.IsNotFound(err), fmt.Sprintf("the Zone is not deleted: %v%s", err, f.explain(t))
+	})
+	if got := countKeys(); got > 0 {
+		t.Errorf("the signer answers with %d keys of a zone that is deleted", got)
+	}
+	if got := keys(); !slices.ContainsFunc(former, func(key string) bool { return slices.Contains(got, key) }) {
+		t.Errorf("of the keys %q none stays: %q", former, got)
+	}
+	former = append(former, keys()...)
+	sign("corp")
+	for _, key := range keys() {
+		if slices.Contains(former, key) {
+			t.Errorf("the zone of another namespace has the key %s", key)
+		}
+	}
 }
