@@ -66,19 +66,10 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	k := newKubelet(w)
 	hidden, err := rig.FreePort()
 	w.must(err)
-	admin := w.kube.AdminKubeconfig()
 	for _, arguments := range [][]string{
-		{"primary", "--kubeconfig", admin, "--dns-listen", hidden.String(), "--health-listen", "127.0.0.1:0"},
-		{"controller", "--kubeconfig", admin, "--health-listen", "127.0.0.1:0", "--lease", "served/controller", "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", hidden.String()}, {"controller", "--lease", "served/controller", "--record-retry-base-delay", "1s"},
 	} {
-		process, err := rig.StartProcess(nil, t.TempDir(), w.program, arguments...)
-		w.must(err)
-		t.Cleanup(func() {
-			process.End()
-			if t.Failed() {
-				t.Logf("%s said:\n%s", arguments[0], process.Log())
-			}
-		})
+		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}
 	clock := clocktesting.NewFakeClock(time.Now())
 	w.runFleetWith(fleet.Config{

@@ -30,14 +30,7 @@ func (w *world) startDelivery() netip.AddrPort {
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", at.String()}, {"controller", "--lease", w.namespace + "/controller", "--record-retry-base-delay", "1s"},
 	} {
-		process, err := rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", w.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0")...)
-		w.must(err)
-		w.t.Cleanup(func() {
-			process.End()
-			if w.t.Failed() {
-				w.t.Logf("%s said:\n%s", arguments[0], process.Log())
-			}
-		})
+		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}
 	return at
 }

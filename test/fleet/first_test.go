@@ -64,14 +64,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	} {
 		account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0])
 		w.must(err)
-		process, err := rig.StartProcess(nil, t.TempDir(), w.program, append(arguments, "--kubeconfig", account, "--health-listen", "127.0.0.1:0")...)
-		w.must(err)
-		t.Cleanup(func() {
-			process.End()
-			if t.Failed() {
-				t.Logf("%s said:\n%s", arguments[0], process.Log())
-			}
-		})
+		w.startProgram(account, arguments...)
 	}
 	readers := platform()
 	for _, account := range []string{"kubizone-controller", "kubizone-primary"} {

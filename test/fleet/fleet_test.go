@@ -183,6 +183,20 @@ func (w *world) must(err error) {
 	}
 }
 
+// startProgram starts a sub-command of kubizone with the rights of a kubeconfig, until the test ends.
+func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
+	w.t.Helper()
+	process, err := rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
+	w.must(err)
+	w.t.Cleanup(func() {
+		process.End()
+		if w.t.Failed() {
+			w.t.Logf("%s said:\n%s", arguments[0], process.Log())
+		}
+	})
+	return process
+}
+
 // runFleet starts a Fleet for namespaces, which ends with the test or with stop.
 func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	w.t.Helper()

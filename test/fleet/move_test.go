@@ -206,14 +206,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", "--record-retry-base-delay", "1s"},
 	} {
-		process, err := rig.StartProcess(nil, t.TempDir(), w.program, append(arguments, "--kubeconfig", w.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0")...)
-		w.must(err)
-		t.Cleanup(func() {
-			process.End()
-			if t.Failed() {
-				t.Logf("%s said:\n%s", arguments[0], process.Log())
-			}
-		})
+		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}
 	w.runFleetWith(fleet.Config{
 		Namespaces: []string{"dns"}, Ask: k.ask, Members: k.members,

@@ -41,16 +41,9 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	}
 	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-fleet")
 	w.must(err)
-	process, err := rig.StartProcess(nil, t.TempDir(), w.program, "fleet", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
+	process := w.startProgram(account, "fleet", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
 		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0",
 		"--key-reader", kuberig.InstallNamespace+"/reader", "--signer-agent-reader", kuberig.InstallNamespace+"/asker", "-v=1")
-	w.must(err)
-	t.Cleanup(func() {
-		process.End()
-		if t.Failed() {
-			t.Logf("it said:\n%s", process.Log())
-		}
-	})
 	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
 	_, err = providers.Create(w.ctx, &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "granted"}, Spec: bind9.ClusterBind9ProviderSpec{
 		Namespaces: []string{w.namespace}, Bind9ClusterSpec: bind9.Bind9ClusterSpec{
