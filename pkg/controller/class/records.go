@@ -43,7 +43,7 @@ type recordSync struct {
 	// Records were told.
 	standings map[string]*standing
 	untold    map[string]bool
-	// written are the last writes of Records' Ready of which the informer has not told yet.
+	// written are the last writes of Records' Ready, made or under way, of which the informer has not told yet.
 	written map[types.UID]written
 }
 
@@ -117,6 +117,8 @@ func (r *recordSync) findSaying(record *v1alpha1.Record, s *standing) (saying, b
 		(before.Message == j.message || j.status != metav1.ConditionFalse) && record.Status.LastDeliveryError == lastError && sameStall(record.Status.Conditions, stalled) {
 		return saying{}, false
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return say, !r.isWritten(say)
 }
 
@@ -211,35 +213,51 @@ func (r *recordSync) limit(say saying) *rate.Limiter {
 }
 
 func (r *recordSync) writeSaying(ctx context.Context, say saying) error {
+	if !r.noteWriting(say) {
+		return nil
+	}
 	record := say.record
 	err := r.status.writeRecord(ctx, readyPatch{of: record.ObjectMeta, serial: record.Status.Serial, before: record.Status.Conditions, judgement: say.judgement, stalled: say.stalled}, say.lastError)
 	if err != nil {
+		r.forgetWriting(say)
 		return err
 	}
-	r.noteWritten(say)
 	if say.lastError != "" || record.Status.LastDeliveryError != "" { // what holds up the whole class is told of the Zone
 		r.events.announceRecord(record, say.before(), say.judgement)
 	}
 	return nil
 }
 
-// isWritten reports whether it is written already, and its own event is on the way. A serial that was confirmed
-// meanwhile is no reason to write once more (S6.7).
+// isWritten reports whether it is written already, or is being written by another worker, and its own event is on the
+// way. A serial that was confirmed meanwhile is no reason to write once more (S6.7). The caller holds mu.
 func (r *recordSync) isWritten(say saying) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	last, ok := r.written[say.record.UID]
 	return ok && last.from == say.record.ResourceVersion && last.stalled == (say.stalled != nil) &&
 		(last.judgement == say.judgement || last.status == metav1.ConditionTrue && say.judgement.status == metav1.ConditionTrue)
 }
 
-// noteWritten keeps a write, unless the informer has told of the Record since: then the write would be kept for ever.
-func (r *recordSync) noteWritten(say saying) {
+// noteWriting keeps a write before it is made, so that of the workers of a Zone and of its Record one writes, and is
+// false where another one does. A write is not kept where the informer has told of the Record since: it would be kept
+// for ever.
+func (r *recordSync) noteWriting(say saying) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.isWritten(say) {
+		return false
+	}
 	now := r.index.recordByName(say.record.Namespace, say.record.Name)
 	if now != nil && now.ResourceVersion == say.record.ResourceVersion {
 		r.written[say.record.UID] = written{say.record.ResourceVersion, say.judgement, say.stalled != nil}
+	}
+	return true
+}
+
+// forgetWriting is for a write that failed: it is to be tried again.
+func (r *recordSync) forgetWriting(say saying) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.written[say.record.UID].from == say.record.ResourceVersion {
+		delete(r.written, say.record.UID)
 	}
 }
 

@@ -4,9 +4,12 @@
 package class
 
 import (
+	"errors"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -80,5 +83,50 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	heard(changed, ready)
 	if len(c.records.written) != 0 {
 		t.Errorf("what the informer has told of is kept: %v", c.records.written)
+	}
+}
+
+// S6.7: the worker of a Zone and that of a Record see at the same time that the Record is Ready: one of them writes it.
+// A write that fails is made again.
+func TestSyncRecords_onceByTwoWorkers_S6_7(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "r", ResourceVersion: "1", Generation: 1}, Spec: v1alpha1.RecordSpec{Type: "A"}}
+	record.Status = v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}}
+	record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, ObservedGeneration: 1}}
+	client := fake.NewClientset(record)
+	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.index.records.GetStore().Add(record); err != nil {
+		t.Fatal(err)
+	}
+	s := standingOf(factsOf(zone, inForce{classes: []string{"main"}}, map[string]delivery.State{"main": state(7, delivery.True, delivery.ReasonDelivered)}))
+	say, is := c.records.findSaying(record, s) // by the other worker, before the write begins
+	if !is {
+		t.Fatal("there is nothing to say of a Record that became Ready")
+	}
+	writes, away := 0, errors.New("the API is away")
+	client.PrependReactor("patch", "records", func(clienttesting.Action) (bool, runtime.Object, error) {
+		writes++
+		if _, is := c.records.findSaying(record, s); is {
+			t.Error("while it is written there is something to say")
+		}
+		if c.records.noteWriting(say) {
+			t.Error("another worker writes it too")
+		}
+		if writes == 1 {
+			return true, nil, away
+		}
+		return false, nil, nil
+	})
+	if err := c.records.syncRecords(t.Context(), zone, s); !errors.Is(err, away) {
+		t.Errorf("the write failed: %v", err)
+	}
+	if err := c.records.syncRecord(t.Context(), "team", "www"); err != nil {
+		t.Error(err)
+	}
+	if err := c.records.syncRecords(t.Context(), zone, s); err != nil || writes != 2 {
+		t.Errorf("%d writes, want one that failed and one more: %v", writes, err)
 	}
 }
