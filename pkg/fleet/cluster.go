@@ -22,6 +22,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	bind9ac "kubi.zone/kubizone/api/client/applyconfiguration/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
@@ -48,13 +49,14 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	}); err != nil {
 		return 0, err
 	}
-	keys, again, err := f.makeCommon(ctx, cluster)
+	keys, heldBy, again, err := f.makeCommon(ctx, cluster)
 	err = errors.Join(err, f.makeInstances(ctx, cluster))
 	f.judgeCluster(cluster, &status, s)
 	status.TSIGKey = rotation(&keys, cluster.Spec.TSIGKey)
 	if keys.Other() != nil {
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the primary take it, and the former one goes then")
 	}
+	s.setHeld(heldBy)
 	if err != nil {
 		err = f.degrade(s, err)
 	}
@@ -81,15 +83,15 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 }
 
 // makeCommon makes the TSIG keys and the budgets of the cluster.
-func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, again time.Duration, err error) {
+func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (keys render.TransferKeys, heldBy *v1alpha1.DNSClass, again time.Duration, err error) {
 	var members []cache.ObjectName
 	for _, instance := range f.instancesOf(cluster.Namespace, cluster.Name) {
 		if instance.Spec.External == nil && instance.DeletionTimestamp == nil {
 			members = append(members, cache.MetaObjectToName(instance))
 		}
 	}
-	if keys, again, err = f.chooseTransferKeys(ctx, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members); err != nil {
-		return keys, 0, err
+	if keys, heldBy, again, err = f.chooseTransferKeys(ctx, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members); err != nil {
+		return keys, nil, 0, err
 	}
 	owner := clusterOwner(cluster)
 	objects := render.TransferObjects(cluster.Namespace, owner, keys, &f.Platform)
@@ -100,9 +102,9 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ke
 		objects = append(objects, render.Disruption(cluster.Namespace, owner, bind9.RoleSecondary, &f.Platform))
 	}
 	if err := f.applyAll(ctx, cluster.Namespace, objects, nil); err != nil {
-		return keys, again, err
+		return keys, heldBy, again, err
 	}
-	return keys, again, f.removeOthers(ctx, cluster.Namespace, owner.Kind+"/"+owner.Name, objects, newStanding(0, nil))
+	return keys, heldBy, again, f.removeOthers(ctx, cluster.Namespace, owner.Kind+"/"+owner.Name, objects, newStanding(0, nil))
 }
 
 // instanceName is that of a server of a cluster, as bindy names them.

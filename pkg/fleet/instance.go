@@ -127,10 +127,11 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	server.Platform = f.Platform
 	owner := render.KindInstance + "/" + instance.Name
 	var again, stepAgain time.Duration
+	var heldBy *v1alpha1.DNSClass
 	var err error
 	ownKey := cluster == nil || server.Role == bind9.RoleSigner
 	if ownKey {
-		server.Transfer, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey, []cache.ObjectName{cache.MetaObjectToName(instance)})
+		server.Transfer, heldBy, stepAgain, err = f.chooseTransferKeys(ctx, server.Namespace, server.Group(), server.Settings.TSIGKey, []cache.ObjectName{cache.MetaObjectToName(instance)})
 	} else {
 		server.Transfer, err = f.readTransferKeys(ctx, server.Namespace, server.Group())
 	}
@@ -189,6 +190,7 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 		again = sooner(again, askAgain)
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take the new one")
 	}
+	s.setHeld(heldBy)
 	status.TSIGKey = nil
 	if cluster == nil {
 		status.TSIGKey = rotation(&server.Transfer, server.Settings.TSIGKey)

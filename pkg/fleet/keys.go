@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -150,68 +151,69 @@ func (f *Fleet) readTransferKeys(ctx context.Context, namespace, group string) (
 
 // chooseTransferKeys are the TSIG keys of a group as they shall be now: those that it has, a first one, or those after
 // the next step of a rotation. members are the instances of the group, each of which has to take the keys of a step
-// before the next one. A key that is lost is made anew.
-func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey, members []cache.ObjectName) (render.TransferKeys, time.Duration, error) {
+// before the next one. A key that is lost is made anew; one that is due stays while a class holds it (findKeyNaming).
+func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string, wanted *bind9.TSIGKey, members []cache.ObjectName) (keys render.TransferKeys, heldBy *v1alpha1.DNSClass, again time.Duration, err error) {
 	if wanted == nil {
 		wanted = &bind9.TSIGKey{}
 	}
-	keys, err := f.readTransferKeys(ctx, namespace, group)
+	keys, err = f.readTransferKeys(ctx, namespace, group)
 	now := f.Clock.Now()
 	if errors.Is(err, errNoTransferKey) || errors.Is(err, render.ErrKey) {
 		first, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
-		return render.TransferKeys{Key: first, Made: now}, 0, err
+		return render.TransferKeys{Key: first, Made: now}, nil, 0, err
 	}
 	if err != nil {
-		return keys, 0, err
+		return keys, nil, 0, err
 	}
 	if keys.Other() != nil {
 		if now.Sub(keys.Stepped) < stepTime || !f.taken.byAll(group, members, keys.Both()) {
-			return keys, askAgain, nil
+			return keys, nil, askAgain, nil
 		}
 		keys.Stepped = now
 		if next := keys.Next; next != nil {
 			former := keys.Key
 			keys.Key, keys.Next, keys.Former = *next, nil, &former
-			return keys, askAgain, nil
+			return keys, nil, askAgain, nil
 		}
 		keys.Former = nil
 	}
 	due := wanted.Algorithm != "" && wanted.Algorithm != keys.Algorithm
 	if wanted.RotateAfter != nil && !due {
 		if wait := keys.Made.Add(wanted.RotateAfter.Duration).Sub(now); wait > 0 {
-			return keys, wait, nil
+			return keys, nil, wait, nil
 		}
 		due = true
 	}
 	if !due {
-		return keys, 0, nil
+		return keys, nil, 0, nil
 	}
-	if class, err := f.findKeyNaming(members); class != "" || err != nil {
-		return keys, time.Minute, err // what the class is meanwhile may be another
+	if heldBy, err = f.findKeyNaming(members); heldBy != nil || err != nil {
+		return keys, heldBy, time.Minute, err // what the class is meanwhile may be another
 	}
 	next, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
 	keys.Next, keys.Made, keys.Stepped = &next, now, now
-	return keys, askAgain, err
+	return keys, nil, askAgain, err
 }
 
 // findKeyNaming returns a class that has zones made by the agents of the servers: each of these zones names the key
-// that it is transferred with, so that key cannot go. "" is none.
-func (f *Fleet) findKeyNaming(members []cache.ObjectName) (string, error) {
+// that it is transferred with, so that key cannot go. nil is none.
+func (f *Fleet) findKeyNaming(members []cache.ObjectName) (*v1alpha1.DNSClass, error) {
 	classes, err := f.classes.List(labels.Everything())
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	slices.SortFunc(classes, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) }) // each look names the same one
 	for _, class := range classes {
 		if class.Spec.Bind9 == nil || apiclass.ModeOf(class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
 			continue
 		}
 		for _, member := range members {
 			if has, err := f.classHas(class, member); has || err != nil {
-				return class.Name, err
+				return class, err
 			}
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 // rotation is what a status says of TSIG keys.

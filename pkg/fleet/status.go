@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
 // Reasons of conditions and Events.
@@ -27,6 +30,7 @@ const (
 	ReasonExternal        = "External"
 	ReasonRollingOut      = "RollingOut"
 	ReasonRotating        = "RotatingKey"
+	ReasonRotationHeld    = "RotationHeld"
 	ReasonStable          = "Stable"
 	ReasonDeleting        = "Deleting"
 	ReasonForeign         = "Foreign"
@@ -65,6 +69,14 @@ func (s *standing) set(condition string, is bool, reason, message string) {
 		status = metav1.ConditionTrue
 	}
 	s.setStatus(condition, status, reason, message)
+}
+
+// setHeld says that a TSIG key is due to be made anew and stays, because of that class. What goes on comes first.
+func (s *standing) setHeld(class *v1alpha1.DNSClass) {
+	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
+		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: DNSClass %q has mode %s, and zones that it made at the servers name the key; "+
+			"deliver these zones by a class with mode Catalog and delete this one, or leave spec.tsigKey out", class.Name, apiclass.ModeOf(class.Spec.Bind9)))
+	}
 }
 
 func (s *standing) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
@@ -126,11 +138,11 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
 			continue
 		}
-		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && after.Type != bind9.ConditionConfigValid {
+		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && after.Type != bind9.ConditionConfigValid && after.Reason != ReasonRotationHeld {
 			continue // an object that is new is not degraded, and there is nothing to say
 		}
 		kind := corev1.EventTypeNormal
-		if after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue || after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse {
+		if after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue || after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld {
 			kind = corev1.EventTypeWarning
 		}
 		text := after.Type + "=" + string(after.Status)
