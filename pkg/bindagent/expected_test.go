@@ -359,3 +359,17 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	}
 	f.wantReady(true, 0)
 }
+
+// TestReady_emptyDisk (S11.25): nothing but its disk tells a server which zones its agent made.
+func TestReady_emptyDisk(t *testing.T) {
+	t.Parallel()
+	f := &follower{fixture: newFixture(t, nil)}
+	f.agent.config.Now = func() time.Time { return f.now }
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.restart(func(string) bool { return false })
+	f.wantReady(true, 0)
+	if got := f.dig("example.org", "SOA"); got != "" {
+		t.Errorf("it answers %q", got)
+	}
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+}
