@@ -96,7 +96,7 @@ func (f *follower) wantReady(ready bool, afterStart time.Duration) {
 // until waits for a fact, for as long as a loaded machine may need.
 func (f *follower) until(what string, fact func() error) {
 	f.t.Helper()
-	f.within(time.Minute, what, fact)
+	f.within(2*time.Minute, what, fact)
 }
 
 func (f *follower) within(most time.Duration, what string, fact func() error) {
