@@ -31,8 +31,8 @@ const (
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 makes a provider. The servers come and go, so the target does not name them: what a zone needs of them their
-// rows say.
+// newBind9 makes a provider. The servers come and go, so the target does not name them: the rows of a Delivery say what
+// each server has.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -41,7 +41,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	}
 	config, target := bind9.Config{
 		Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
-		Signed: sources.zoneIs(of.Name, transferclass.IsBySigner), Signing: sources.zoneIs(of.Name, transferclass.IsBeingSigned), HasSigning: sources.hasSigning(of.Name),
+		Signed: sources.matchZone(of.Name, transferclass.IsBySigner), Signing: sources.matchZone(of.Name, transferclass.IsBeingSigned), HasSigning: sources.hasSigning(of.Name),
 	}, ""
 	var catalog name.Name
 	if config.Mode == bind9.Catalog {
@@ -69,11 +69,11 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	return &keyHolder{provider, servers.release}, target, nil
 }
 
-// zoneIs reports whether a zone of a class is as said.
-func (s Sources) zoneIs(class string, said func(*v1alpha1.Zone) bool) func(uid string) bool {
+// matchZone returns whether the Zone that a class has under a UID satisfies a condition.
+func (s Sources) matchZone(class string, holds func(*v1alpha1.Zone) bool) func(uid string) bool {
 	return func(uid string) bool {
 		zone := s.findZone(class, uid)
-		return zone != nil && said(zone)
+		return zone != nil && holds(zone)
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *readServers) listInstances(known []string) ([]bind9.Instance, error) {
 	}
 	for _, row := range known {
 		if selected[row] || r.byCatalog() {
-			continue // what follows a catalog lets a zone go with it
+			continue // a server that follows a catalog lets a zone go with it
 		}
 		left, read := r.leaving[row]
 		if !read {
@@ -202,7 +202,7 @@ func (r *readServers) readSelected() error {
 	if apiclass.ModeOf(r.of.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
 		keys = nil // no primary of ours has the keys
 	}
-	selected, err := r.read(servers, keys)
+	selected, err := r.readKeys(servers, keys)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,8 @@ func (r *readServers) readSelected() error {
 	return nil
 }
 
-func (r *readServers) read(servers []apiclass.Server, keys *transferclass.Keys) (transferclass.Selected, error) {
+// readKeys reads the Secrets of servers.
+func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Keys) (transferclass.Selected, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serversTimeout)
 	defer cancel()
 	return transferclass.ReadServers(r.of, servers, keys, func(namespace, name string) (map[string][]byte, error) {
@@ -229,7 +230,7 @@ func (r *readServers) readLeaving(row string) (*bind9.Instance, error) {
 	if err != nil || !runs {
 		return nil, err
 	}
-	selected, err := r.read([]apiclass.Server{server}, nil)
+	selected, err := r.readKeys([]apiclass.Server{server}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func TestPrimaries_areReadOnce(t *testing.T) {
 		return false, nil, nil
 	})
 	p := &primaries{of: &Config{PrimaryService: types.NamespacedName{Namespace: "kubizone-system", Name: "primary"}}, cluster: cluster}
-	if _, err := p.find(t.Context()); err == nil {
+	if _, err := p.findAddresses(t.Context()); err == nil {
 		t.Error("there is no Service, and it was found")
 	}
 	if _, err := cluster.CoreV1().Services("kubizone-system").Create(t.Context(), &corev1.Service{
@@ -72,7 +72,7 @@ func TestPrimaries_areReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		if at, err := p.find(t.Context()); err != nil || len(at) != 1 || at[0].String() != "10.96.0.53:53" {
+		if at, err := p.findAddresses(t.Context()); err != nil || len(at) != 1 || at[0].String() != "10.96.0.53:53" {
 			t.Fatalf("%v, %v", at, err)
 		}
 	}

@@ -71,9 +71,9 @@ func (c *Config) Run(ctx context.Context) error {
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, err := fleet.New(fleet.Config{
 		Client: client, Informers: informers, Cluster: cluster, Namespaces: c.Namespaces, Platform: c.Platform, Without: c.Without,
-		Primaries: (&primaries{of: c, cluster: cluster}).find,
+		Primaries: (&primaries{of: c, cluster: cluster}).findAddresses,
 		Events:    recorder.NewRecorder(kinds, fleet.FieldManager),
-		Answers:   answers,
+		Answers:   askCatalog,
 	})
 	if err != nil {
 		return err
@@ -110,7 +110,8 @@ type primaries struct {
 	at   []netip.AddrPort
 }
 
-func (p *primaries) find(ctx context.Context) ([]netip.AddrPort, error) {
+// findAddresses returns the addresses, which it reads again after primariesAge.
+func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.read.IsZero() && time.Since(p.read) < primariesAge {
@@ -150,17 +151,17 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 	return all, nil
 }
 
-// answersTimeout bounds a question to a primary.
-const answersTimeout = 5 * time.Second
+// catalogTimeout bounds a question to a primary.
+const catalogTimeout = 5 * time.Second
 
-// answers asks a primary for the serial of a catalog.
-func answers(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
+// askCatalog reports whether a primary answers for a catalog to a key.
+func askCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
 	signed, err := primary.NewKey(key.Name, primary.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {
 		return false
 	}
 	_, err = transfer.ReadSerial(ctx, transfer.Source{
-		Server: at.String(), Zone: catalog, Wait: answersTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC},
+		Server: at.String(), Zone: catalog, Wait: catalogTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC},
 	})
 	return err == nil
 }

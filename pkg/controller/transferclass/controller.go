@@ -103,7 +103,7 @@ func New(config Config) (*Controller, error) {
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
 	}
-	c.keys.HoldGeneral(config.GeneralKeys)
+	c.keys.holdGeneral(config.GeneralKeys)
 	c.Members.Changed(func(class string) { c.queue.Add(task{class: class}) })
 	classes, errClasses := c.Classes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    c.classChanged,
@@ -437,7 +437,7 @@ func samePeers(a, b Peers) bool {
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	members := c.Members.Of
 	if of.Spec.Bind9 != nil {
-		members = c.Members.OfServers
+		members = c.Members.listServerMembers
 	}
 	now := members(of.Name, of.CreationTimestamp.Time)
 	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}

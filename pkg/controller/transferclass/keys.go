@@ -41,8 +41,8 @@ func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	return k.holdKeys(of.Name, &heldKeys{rankOf(of), of.Spec.Bind9 != nil, peers.Claims()})
 }
 
-// HoldGeneral takes note of the keys of a primary itself, which have a name before all others.
-func (k *Keys) HoldGeneral(keys []primary.Key) {
+// holdGeneral takes note of the keys of a primary itself, which have a name before all others.
+func (k *Keys) holdGeneral(keys []primary.Key) {
 	k.holdKeys("", &heldKeys{claims: Peers{Class: primary.ClassConfig{Keys: keys}}.Claims()})
 }
 

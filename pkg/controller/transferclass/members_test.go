@@ -91,10 +91,10 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	later := first.DeepCopy()
 	later.ResourceVersion, later.Status.Conditions = lone(14), nil
 	do(t, s.Update(later))
-	if now, plain := m.OfServers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) || !maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || text(now) != text(plain) || plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
+	if now, plain := m.listServerMembers("red", created), m.Of("red", created); now.Serial != serialAt(created, 13) || !maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || text(now) != text(plain) || plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
 		t.Errorf("servers: %v at %d, others: %v at %d", now.Unconfirmed, now.Serial, plain.Unconfirmed, plain.Serial)
 	}
-	if now := m.OfServers("none", created); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
+	if now := m.listServerMembers("none", created); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
 		t.Errorf("a class of nothing: %v at %d", now.Unconfirmed, now.Serial)
 	}
 	do(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))

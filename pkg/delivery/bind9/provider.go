@@ -105,8 +105,8 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// MaxInstances is how many rows the status of a Delivery may have: a longer one the API refuses as a whole.
-const MaxInstances = 1000
+// maxInstances is how many rows the status of a Delivery may have: a longer one the API refuses as a whole.
+const maxInstances = 1000
 
 // agentTime is how long one Deliver waits for agents: a slow one keeps a worker from no other zone for longer.
 const agentTime = 5 * time.Second
@@ -154,8 +154,8 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	if err != nil {
 		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
 	}
-	if len(all) > MaxInstances {
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both", len(all), MaxInstances)
+	if len(all) > maxInstances {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both", len(all), maxInstances)
 	}
 	f := &fleet{}
 	signer := ""

@@ -412,7 +412,7 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || two.has(t, "example.org.") || !w.Name("u").IsZero() {
 		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.has(t, "example.org."))
 	}
-	instances = make([]Instance, MaxInstances+1)
+	instances = make([]Instance, maxInstances+1)
 	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
 		t.Errorf("with more instances than there are rows: %v", err)
 	}

@@ -135,9 +135,9 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// TransferSecret is the Secret of the TSIG keys of a group, in the form in which a DNSClass names it: its readers take
+// transferSecret is the Secret of the TSIG keys of a group, in the form in which a DNSClass names it: its readers take
 // the keys with a prefix beside the one that signs.
-func TransferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
+func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
 		if other != nil {
@@ -150,9 +150,9 @@ func TransferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 	return Object{Secrets, name, secret}
 }
 
-// TransferObjects are TransferSecret and the right of the platform's readers to read it.
+// TransferObjects are the Secret of the TSIG keys of a group and the right of the platform's readers to read it.
 func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform *Platform) []Object {
-	return append([]Object{TransferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
+	return append([]Object{transferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
 }
 
 func (s *Server) dnsService() Object {

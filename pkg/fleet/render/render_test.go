@@ -409,7 +409,7 @@ func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
 		if text := files["tsig.key"]; !strings.HasPrefix(text, fmt.Sprintf("key %q {", keys.Name)) || strings.Count(text, "secret") != 2 || strings.Count(files["named.conf"], fmt.Sprintf("key %q", keys.Other().Name)) != 2 {
 			t.Errorf("tsig.key:\n%s", text)
 		}
-		object := render.TransferSecret("dns", render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, keys, &server.Platform)
+		object := render.TransferObjects("dns", render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, keys, &server.Platform)[0]
 		text, err := json.Marshal(object.Config)
 		if err != nil {
 			t.Fatal(err)
