@@ -155,8 +155,10 @@ func (c *classSync) forgetCluster(name string) bool {
 func (c *classSync) decideClaims() {
 	var order []precedence.Rank // their ids are the names of classes
 	for name, known := range c.known {
-		_, _, cluster := class.SplitCluster(name)
-		order = append(order, precedence.Rank{Last: cluster, Since: known.created, ID: name})
+		// Classes with a block bind9 claim nothing: there may be thousands, which come and go.
+		if len(known.claims) > 0 || known.lost != "" {
+			order = append(order, precedence.Rank{Since: known.created, ID: name})
+		}
 	}
 	slices.SortFunc(order, precedence.Rank.Compare)
 	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claims })
