@@ -230,6 +230,11 @@ func (c *Class) Set(to Membership) {
 // have missed the serial of the catalog that lists it.
 func (c *Class) Announce(uid string) {
 	c.all.changes.note(classUID{c, uid}, true)
+	c.AnnounceCatalog()
+}
+
+// AnnounceCatalog tells the class's targets of the serial of the catalog again.
+func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.catalog != nil {

@@ -35,6 +35,10 @@ const (
 	// remindInterval is the time between two rounds in which secondaries are told again of what they have not
 	// confirmed: what they were told may have been lost, or been too early.
 	remindInterval = 30 * time.Second
+	// earlyTime is how long the targets of a class are told of its catalog each secretInterval since the class is served
+	// with these peers. A server that asked for the catalog before it was here forgets a NOTIFY that comes while its
+	// question is under way (BIND), and has no zone of the class before the next one.
+	earlyTime = time.Minute
 	// askTimeout bounds one request to the API.
 	askTimeout = 10 * time.Second
 )
@@ -83,6 +87,7 @@ type serving struct {
 	of      *v1alpha1.DNSClass
 	peers   Peers
 	members primary.Membership
+	since   time.Time // these peers are served
 }
 
 // Trim is a transform for an informer of Zones that keeps what feed and Controller need.
@@ -329,13 +334,16 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	if known != nil {
 		known.of = of
 		if samePeers(known.peers, peers) {
+			if time.Since(known.since) < earlyTime {
+				known.AnnounceCatalog()
+			}
 			return nil
 		}
 		if err := known.Update(peers.Class); err != nil {
 			c.endClass(name)
 			return err
 		}
-		known.peers = peers
+		known.peers, known.since = peers, time.Now()
 		c.keys.Hold(of, peers)
 		return nil
 	}
@@ -344,7 +352,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	c.serving[name] = &serving{made, of, peers, membership}
+	c.serving[name] = &serving{made, of, peers, membership, time.Now()}
 	c.keys.Hold(of, peers)
 	c.tellJoined(name, primary.Membership{}, membership)
 	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members), "secondaries", len(peers.Secondaries))

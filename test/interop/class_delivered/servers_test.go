@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	mdns "github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -247,4 +248,45 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	s.change(t, "a", "at the end")
 	s.ready(t, "a")
 	one.has("a.first.example.", "at the end")
+}
+
+// A server that asked for the catalog before the class was there forgets a NOTIFY that comes while its question is
+// under way: for a while it is told again soon, and not by the next reminder alone.
+func TestClass_tellsOfANewCatalogAgain(t *testing.T) {
+	s := start(t)
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const catalog = "catalog.invalid."
+	told := make(chan time.Time, 1000)
+	listening := make(chan struct{})
+	sink := &mdns.Server{Addr: at.String(), Net: "udp", NotifyStartedFunc: func() { close(listening) }, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, m *mdns.Msg) {
+		if m.Opcode == mdns.OpcodeNotify && m.Question[0].Name == catalog {
+			told <- time.Now()
+		}
+		_ = w.WriteMsg(new(mdns.Msg).SetReply(m))
+	})}
+	go func() { _ = sink.ListenAndServe() }()
+	t.Cleanup(func() { _ = sink.Shutdown() })
+	<-listening
+	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Spec: v1alpha1.DNSClassSpec{
+		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}},
+		Transfer: &v1alpha1.TransferProvider{CatalogZone: catalog, Secondaries: []v1alpha1.Secondary{{Address: at.String()}}},
+	}}
+	if _, err := s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	within := time.After(waitTimeout)
+	for last := (time.Time{}); ; {
+		select {
+		case now := <-told:
+			if !last.IsZero() && now.Sub(last) > time.Second && now.Sub(last) < 15*time.Second {
+				return
+			}
+			last = now
+		case <-within:
+			t.Fatal("it is not told of the catalog again before the next reminder")
+		}
+	}
 }
