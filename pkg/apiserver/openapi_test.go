@@ -41,7 +41,7 @@ var (
 	serverSchemas = strings.TrimSuffix(bind9.Bind9Cluster{}.OpenAPIModelName(), "Bind9Cluster")
 )
 
-// trimSchema is the name of a schema of either group without what it begins with; false: it is another's.
+// trimSchema is the name of a schema of either group without the prefix of the group; false: it is of neither.
 func trimSchema(name string) (string, bool) {
 	for _, group := range []string{ourSchemas, serverSchemas} {
 		if kind, ours := strings.CutPrefix(name, group); ours {

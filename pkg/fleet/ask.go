@@ -41,7 +41,7 @@ type slowPods struct {
 
 type slowAnswers struct {
 	until time.Time
-	// question is what was asked, result is nil where every pod answered as it shall.
+	// result is the answer to question, nil where every pod answered as it shall.
 	question string
 	result   error
 }
@@ -67,8 +67,8 @@ func (s *slowPods) note(server cache.ObjectName, of slowAnswers) {
 	s.by[server] = of
 }
 
-// askPods asks the agents of a server's pods, and returns the first error. question says what it is that they are
-// asked: a result stands for no other question, and for no other pods.
+// askPods asks the agents of a server's pods, and returns the first error. A result stands for no other question,
+// and for no other pods.
 func (f *Fleet) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod, ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, f.Clock.Now()
 	for _, pod := range pods {

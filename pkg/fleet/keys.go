@@ -188,7 +188,7 @@ func (f *Fleet) chooseTransferKeys(ctx context.Context, namespace, group string,
 		return keys, nil, 0, nil
 	}
 	if heldBy, err = f.findKeyNaming(members); heldBy != nil || err != nil {
-		return keys, heldBy, time.Minute, err // what the class is meanwhile may be another
+		return keys, heldBy, time.Minute, err // the class may have changed by then
 	}
 	next, err := render.NewKey("bind9", wanted.Algorithm, f.Random)
 	keys.Next, keys.Made, keys.Stepped = &next, now, now

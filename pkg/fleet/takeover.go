@@ -47,8 +47,9 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver says what the take-over of an object waits for. service is the Service that waits, nil for another object:
-// its addresses are the server's already, since a primary hands zones to servers with an address alone.
+// takingOver is an error for an object whose take-over waits, with the reason. service is the Service that waits, nil
+// for another object: its addresses are the server's already, since a primary hands zones to servers with an address
+// alone.
 type takingOver struct {
 	text    string
 	service *corev1.Service

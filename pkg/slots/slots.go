@@ -31,7 +31,7 @@ type Client struct {
 type Slot struct {
 	of     *Slots
 	client Client
-	// cut ends what has the slot, and may not block. Without it the slot is kept until it is given back.
+	// cut ends the work that has the slot, and may not block. Without it the slot is kept until it is given back.
 	cut func()
 	at  *list.Element // nil once it is given back or cut
 }

@@ -227,7 +227,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	if after := b.children(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("an object of bindy has changed while the fleet was told of its names:\n%v\n%v", before, after)
 	}
-	// 3: the operator stops, and what it had to write is written.
+	// 3: the operator stops after its last write.
 	shell(shells[2])
 	w.until("bindy has stopped", func() error {
 		b.mu.Lock()

@@ -38,7 +38,7 @@ type Bind9ClusterSpec struct {
 	// +optional
 	Secondary *RoleSettings `json:"secondary,omitempty" protobuf:"bytes,3,opt,name=secondary"`
 	// dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server,
-	// NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.
+	// NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.
 	// +optional
 	DNSSEC *ClusterDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,4,opt,name=dnssec"`
 }
@@ -97,8 +97,8 @@ type DNSSECTiming struct {
 	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
 	// +optional
 	DNSKEYTTL *metav1.Duration `json:"dnskeyTTL,omitempty" protobuf:"bytes,1,opt,name=dnskeyTTL"`
-	// maxZoneTTL is the longest TTL that a record of the zones has: so long answers of before are remembered. Absent:
-	// 24h.
+	// maxZoneTTL is the longest TTL that a record of the zones has: resolvers keep former answers for that time.
+	// Absent: 24h.
 	// +optional
 	MaxZoneTTL *metav1.Duration `json:"maxZoneTTL,omitempty" protobuf:"bytes,2,opt,name=maxZoneTTL"`
 	// parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.
@@ -110,10 +110,10 @@ type DNSSECTiming struct {
 	// parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.
 	// +optional
 	ParentPropagationDelay *metav1.Duration `json:"parentPropagationDelay,omitempty" protobuf:"bytes,5,opt,name=parentPropagationDelay"`
-	// publishSafety is waited beside these before a new key is used. Absent: 1h.
+	// publishSafety is a further time to wait before a new key is used. Absent: 1h.
 	// +optional
 	PublishSafety *metav1.Duration `json:"publishSafety,omitempty" protobuf:"bytes,6,opt,name=publishSafety"`
-	// retireSafety is waited beside these before a former key goes. Absent: 1h.
+	// retireSafety is a further time to wait before a former key goes. Absent: 1h.
 	// +optional
 	RetireSafety *metav1.Duration `json:"retireSafety,omitempty" protobuf:"bytes,7,opt,name=retireSafety"`
 	// signaturesValidity is how long a signature is valid. Absent: 336h.

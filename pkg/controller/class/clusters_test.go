@@ -289,8 +289,8 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	})
 }
 
-// S11.30: while it is not known which clusters there are, a zone that one delivered says what it said, and nothing is
-// withdrawn.
+// S11.30: while it is not known which clusters there are, the status of a zone that one delivered stays as it is, and
+// nothing is withdrawn.
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)

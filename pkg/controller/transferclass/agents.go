@@ -134,8 +134,8 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials reads the Secrets, unless that was done just now and fresh is false. A Secret that cannot be read
-// leaves in use what it had; one that is not there does not.
+// readCredentials reads the Secrets, unless that was done just now and fresh is false. While a Secret cannot be read
+// its former data stays in use; of a Secret that is not there it does not.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -113,8 +113,8 @@ func reasonOf(err error) delivery.Reason {
 	return said.Reason
 }
 
-// TestAgents_followTheSecret: a token that changes fails no request, and a Secret that cannot be read leaves in use
-// what it had. The same server has the same client.
+// TestAgents_followTheSecret: a token that changes fails no request, and the data of a Secret that cannot be read
+// stays in use. The same server has the same client.
 func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	d := startAgent(t, nil)
 	d.accept("first", "")

@@ -92,8 +92,8 @@ func (m *Members) Of(class string, created time.Time) primary.Membership {
 	return m.listMembers(class, created)
 }
 
-// listServerMembers are the members of a class with a block bind9. Its catalog tells those that not all servers had yet from
-// the others, so its serial moves with that too.
+// listServerMembers returns the members of a class with a block bind9. Its catalog tells those that not all servers had
+// yet from the others, so its serial moves with that too.
 func (m *Members) listServerMembers(class string, created time.Time) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

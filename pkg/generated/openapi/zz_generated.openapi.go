@@ -5374,7 +5374,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.",
+							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.",
 							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -6015,7 +6015,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.",
+							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.",
 							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -6465,7 +6465,7 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 					},
 					"maxZoneTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxZoneTTL is the longest TTL that a record of the zones has: so long answers of before are remembered. Absent: 24h.",
+							Description: "maxZoneTTL is the longest TTL that a record of the zones has: resolvers keep former answers for that time. Absent: 24h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -6489,13 +6489,13 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 					},
 					"publishSafety": {
 						SchemaProps: spec.SchemaProps{
-							Description: "publishSafety is waited beside these before a new key is used. Absent: 1h.",
+							Description: "publishSafety is a further time to wait before a new key is used. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"retireSafety": {
 						SchemaProps: spec.SchemaProps{
-							Description: "retireSafety is waited beside these before a former key goes. Absent: 1h.",
+							Description: "retireSafety is a further time to wait before a former key goes. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},

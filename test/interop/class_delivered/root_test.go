@@ -89,7 +89,7 @@ func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]netip.Ad
 	return r.servers, nil
 }
 
-// enterDS does what the operator of the root does by hand: the DS of example. are those given.
+// enterDS replaces the DS of example., which the operator of the root does by hand.
 func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner) error {
 	script := "zone .\nupdate delete example. DS\n"
 	for _, ds := range all {

@@ -18,7 +18,7 @@ type Bind9ClusterSpecApplyConfiguration struct {
 	// them.
 	Secondary *RoleSettingsApplyConfiguration `json:"secondary,omitempty"`
 	// dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server,
-	// NAME-signer-0, from which the others transfer what is signed. Absent: none are signed.
+	// NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.
 	DNSSEC *ClusterDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 }
 

@@ -16,8 +16,8 @@ import (
 type DNSSECTimingApplyConfiguration struct {
 	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
 	DNSKEYTTL *v1.Duration `json:"dnskeyTTL,omitempty"`
-	// maxZoneTTL is the longest TTL that a record of the zones has: so long answers of before are remembered. Absent:
-	// 24h.
+	// maxZoneTTL is the longest TTL that a record of the zones has: resolvers keep former answers for that time.
+	// Absent: 24h.
 	MaxZoneTTL *v1.Duration `json:"maxZoneTTL,omitempty"`
 	// parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.
 	ParentDSTTL *v1.Duration `json:"parentDSTTL,omitempty"`
@@ -25,9 +25,9 @@ type DNSSECTimingApplyConfiguration struct {
 	ZonePropagationDelay *v1.Duration `json:"zonePropagationDelay,omitempty"`
 	// parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.
 	ParentPropagationDelay *v1.Duration `json:"parentPropagationDelay,omitempty"`
-	// publishSafety is waited beside these before a new key is used. Absent: 1h.
+	// publishSafety is a further time to wait before a new key is used. Absent: 1h.
 	PublishSafety *v1.Duration `json:"publishSafety,omitempty"`
-	// retireSafety is waited beside these before a former key goes. Absent: 1h.
+	// retireSafety is a further time to wait before a former key goes. Absent: 1h.
 	RetireSafety *v1.Duration `json:"retireSafety,omitempty"`
 	// signaturesValidity is how long a signature is valid. Absent: 336h.
 	SignaturesValidity *v1.Duration `json:"signaturesValidity,omitempty"`
