@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -64,5 +66,15 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	}
 	if again, err := hold(now, func([]byte) (*bind9.Bind9Instance, error) { panic("it has the finalizer") }); err != nil || again != now {
 		t.Errorf("%v %v", again, err)
+	}
+}
+
+// The condition of another controller stays as it is, whatever the fleet says of its own.
+func TestStanding_keepsConditionsOfOthers(t *testing.T) {
+	others := metav1.Condition{Type: bind9.ConditionDelivering, Status: metav1.ConditionFalse, Reason: "ServerUnreachable", Message: "its server does not answer", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0))}
+	s := newStanding(7, []metav1.Condition{others, {Type: bind9.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonNotReady}})
+	s.set(bind9.ConditionReady, true, ReasonReady, "")
+	if kept := meta.FindStatusCondition(s.conditions, bind9.ConditionDelivering); kept == nil || *kept != others {
+		t.Errorf("Delivering is %+v, want %+v", kept, others)
 	}
 }

@@ -158,7 +158,7 @@ type Bind9ClusterStatus struct {
 	// +optional
 	// +listType=set
 	Instances []string `json:"instances,omitempty" protobuf:"bytes,4,rep,name=instances"`
-	// conditions: Ready, Progressing, Degraded and ConfigValid.
+	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// Condition types of the three kinds (S11.8). The fleet controller writes them.
+// Condition types of the three kinds (S11.8). The fleet controller writes them, but for Delivering.
 const (
 	// ConditionReady: True when every server that the object asks for answers queries.
 	ConditionReady = "Ready"
@@ -14,6 +14,10 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionConfigValid: False while BIND's own check refuses the configuration, which is not applied then.
 	ConditionConfigValid = "ConfigValid"
+	// ConditionDelivering: of a Bind9Cluster that is the class of zones (S11.30), what Ready of a DNSClass says: False
+	// while no zone can be delivered by it. The delivery controller writes it, and removes it when no zone names the
+	// cluster.
+	ConditionDelivering = "Delivering"
 )
 
 // Labels of Bind9Instances and of the objects that are made for them.

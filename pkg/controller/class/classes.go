@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -186,6 +187,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 		}
 	}
 	if c.forgetCluster(name) {
+		c.queue.Add(task{kind: healthTask, name: name})
 		return nil
 	}
 	if of == nil {
@@ -433,7 +435,7 @@ func sameError(one, other error) bool {
 // finding comes after it.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
-		return nil // The status of a Bind9Cluster is the fleet's; a check only has what failed tried again.
+		return c.syncDelivering(ctx, name)
 	}
 	of := c.index.classByName(name)
 	c.mu.Lock()
@@ -451,4 +453,30 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 		return nil
 	}
 	return c.status.writeClass(ctx, of, ready, stalled, health)
+}
+
+// syncDelivering writes what was found last of a Bind9Cluster that is a class, where that is another thing than its
+// status says: no time of a check is written. Of a cluster that is none any more the condition goes.
+func (c *classSync) syncDelivering(ctx context.Context, name string) error {
+	cluster := c.index.clusterByName(name)
+	if cluster == nil {
+		return nil
+	}
+	c.mu.Lock()
+	known := c.known[name]
+	var next *metav1.Condition
+	if known != nil && known.uid == cluster.UID {
+		if !known.asked {
+			c.mu.Unlock()
+			return nil
+		}
+		delivering := judgeDelivering(ctx, name, known.health)
+		next = &delivering
+	}
+	c.mu.Unlock()
+	said := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
+	if said == nil && next == nil || said != nil && next != nil && said.Status == next.Status && said.Reason == next.Reason && said.Message == next.Message {
+		return nil
+	}
+	return c.status.writeDelivering(ctx, cluster, said, next)
 }

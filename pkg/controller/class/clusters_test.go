@@ -47,6 +47,20 @@ type teams struct {
 
 	mu      sync.Mutex
 	servers map[string]*deliverytest.Server
+	// fault is of each call of a provider; nil: there is none.
+	fault error
+}
+
+func (w *teams) faultOf(context.Context, deliverytest.Point) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fault
+}
+
+func (w *teams) setFault(fault error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault = fault
 }
 
 func (w *teams) serverOf(uid types.UID) *deliverytest.Server {
@@ -73,7 +87,7 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 		controller, err := New(Config{
 			Identity: "me", Client: w.client, Informers: informers, Views: w.views, Secrets: noSecrets{}, Alone: true, Registry: w.metrics, Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
-				return &deliverytest.Memory{Server: w.serverOf(of.UID)}, "bind9 by " + of.Name, nil
+				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},
 		})
 		if err != nil {
@@ -312,4 +326,67 @@ func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	if err := controller.classes.syncClass(t.Context(), "team-a/edge"); err != nil || controller.classes.known["team-a/edge"] != nil {
 		t.Errorf("%v, known %+v", err, controller.classes.known)
 	}
+}
+
+// S11.30: a cluster that is a class says whether it delivers, in words that are a team's, beside the conditions of the
+// fleet. It is written when it changes, and goes with the last zone.
+func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
+	runTeams(t, func(w *teams) {
+		ready := metav1.Condition{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllReady"}
+		w.must(w.client.Tracker().Add(&bind9.Bind9Cluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "edge", UID: "a", ResourceVersion: "1", Generation: 1}, Status: bind9.Bind9ClusterStatus{Conditions: []metav1.Condition{ready}},
+		}))
+		w.cluster("team-a", "unused", "u")
+		writes := func() (n int) {
+			for _, action := range w.client.Actions() {
+				if action.GetResource().Resource == "bind9clusters" && action.GetSubresource() == "status" {
+					n++
+				}
+			}
+			return n
+		}
+		says := func(when, want string) {
+			t.Helper()
+			now, err := w.client.Bind9V1alpha1().Bind9Clusters("team-a").Get(w.ctx, "edge", metav1.GetOptions{})
+			w.must(err)
+			got := ""
+			if delivering := meta.FindStatusCondition(now.Status.Conditions, bind9.ConditionDelivering); delivering != nil {
+				got = string(delivering.Status) + "/" + delivering.Reason + ": " + delivering.Message
+			}
+			if got != want {
+				t.Errorf("%s: Delivering is %q, want %q", when, got, want)
+			}
+			if kept := meta.FindStatusCondition(now.Status.Conditions, bind9.ConditionReady); kept == nil || *kept != ready {
+				t.Errorf("%s: Ready of the fleet is %+v", when, kept)
+			}
+		}
+		w.pass(time.Minute)
+		says("before a zone names it", "")
+		zone := w.zone("team-a", edgeCluster)
+		w.pass(time.Minute)
+		says("with a zone", "True/ServerHealthy: the provider answers and lets us in")
+		w.pass(time.Hour)
+		if n := writes(); n != 1 {
+			t.Errorf("%d writes in an hour in which nothing changed, want the first one", n)
+		}
+		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Said: "BADKEY"})
+		w.pass(time.Hour)
+		says("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
+		if n := writes(); n != 2 {
+			t.Errorf("%d writes after the health has changed once, want 2", n)
+		}
+		w.setFault(nil)
+		w.pass(time.Hour)
+		says("with the right again", "True/ServerHealthy: the provider answers and lets us in")
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{}}})
+		w.must(err)
+		_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		w.must(err)
+		w.pass(time.Minute)
+		w.has("named no more", "a")
+		says("named no more", "")
+		if n := writes(); n != 4 {
+			t.Errorf("%d writes, want 4", n)
+		}
+	})
 }

@@ -67,7 +67,7 @@ func New(config Config) (*Controller, error) {
 	}
 	queue, client := newQueue(), config.Client.KubizoneV1alpha1()
 	with := &shared{
-		index: index, queue: queue, stalls: &stalls{queue: queue, stood: map[types.UID]stood{}}, status: statusWriter{client}, events: announcer{config.Events},
+		index: index, queue: queue, stalls: &stalls{queue: queue, stood: map[types.UID]stood{}}, status: statusWriter{client, config.Client.Bind9V1alpha1()}, events: announcer{config.Events},
 		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.zoneByUID, class: index.classByName, seen: map[delivery.Key]seen{}},
 	}
 	counted := NewMetrics(config.Registry)

@@ -215,11 +215,19 @@ func (x *index) classByName(name string) *v1alpha1.DNSClass {
 	if !x.clusters.Informer().HasSynced() {
 		return class.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster}})
 	}
-	of := get[*bind9.Bind9Cluster](x.clusters.Informer(), name)
+	of := x.clusterByName(name)
 	if of == nil {
 		return nil
 	}
 	return class.OfCluster(of)
+}
+
+// clusterByName is the Bind9Cluster that is the class of this name, nil where none is known.
+func (x *index) clusterByName(name string) *bind9.Bind9Cluster {
+	if x.clusters == nil {
+		return nil
+	}
+	return get[*bind9.Bind9Cluster](x.clusters.Informer(), name)
 }
 
 // namesCluster reports whether a zone names the Bind9Cluster that is the class of this name, or has been delivered by

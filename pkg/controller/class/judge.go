@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -226,4 +227,15 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		ready.LastTransitionTime = before.LastTransitionTime
 	}
 	return ready, health
+}
+
+// judgeDelivering decides what a Bind9Cluster that is a class says of the health that was found last. A team reads it,
+// so it has no word of the controller's network in it, as a Zone has none.
+func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
+	ready, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
+	ready.Type = bind9.ConditionDelivering
+	if ready.Status == metav1.ConditionFalse {
+		ready.Message = publicMessage(name, delivery.Reason(ready.Reason), ready.Message)
+	}
+	return ready
 }

@@ -10,13 +10,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	bind9typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// statusWriter writes the status of Zones, Records and DNSClasses.
+// statusWriter writes the status of Zones, Records and DNSClasses, and a condition of Bind9Clusters.
 type statusWriter struct {
-	client typed.KubizoneV1alpha1Interface
+	client   typed.KubizoneV1alpha1Interface
+	clusters bind9typed.Bind9ClustersGetter
 }
 
 // readyPatch is a Ready to be written, with what the object said before.
@@ -89,6 +92,23 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 		return err
 	}
 	_, err = w.client.DNSClasses().Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	return ignoreGone(err)
+}
+
+// writeDelivering writes the condition Delivering, after the one that the cluster has; nil for none.
+func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
+	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
+	if next != nil {
+		if before != nil && before.Status == next.Status {
+			next.LastTransitionTime = before.LastTransitionTime
+		}
+		condition = next
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": cluster.UID}, "status": map[string]any{"conditions": []any{condition}}})
+	if err != nil {
+		return err
+	}
+	_, err = w.clusters.Bind9Clusters(cluster.Namespace).Patch(ctx, cluster.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
 	return ignoreGone(err)
 }
 

@@ -5445,7 +5445,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready, Progressing, Degraded and ConfigValid.",
+							Description: "conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

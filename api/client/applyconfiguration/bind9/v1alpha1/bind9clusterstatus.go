@@ -22,7 +22,7 @@ type Bind9ClusterStatusApplyConfiguration struct {
 	Secondaries *ServerCountApplyConfiguration `json:"secondaries,omitempty"`
 	// instances are the names of the Bind9Instances.
 	Instances []string `json:"instances,omitempty"`
-	// conditions: Ready, Progressing, Degraded and ConfigValid.
+	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// tsigKey is the age of the key that signs transfers and NOTIFY.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
