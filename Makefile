@@ -50,12 +50,12 @@ test: peers ## vet and the tests of PKG, those first that take the longest (else
 	$(COMPILE) vet $(PKG) && \
 	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
 	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages && \
-	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && hack/gardener.sh test -vet=off -timeout $(TIMEOUT) ./...; }; }
+	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...; }; }
 
 .PHONY: test-gardener
 test-gardener: peers ## vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
 	hack/build-tool.sh helm && hack/build-tool.sh crane && KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
-	hack/gardener.sh vet ./... && hack/gardener.sh test -vet=off -timeout $(TIMEOUT) ./...
+	hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...
 
 .PHONY: test-long
 test-long: ## test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release

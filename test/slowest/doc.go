@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command slowest runs go test with the arguments that it is given, and prints at the end which packages and which
-// tests took the longest. `make test` and `make test-race` run it.
+// tests took the longest. `make test` and `make test-race` run it. `-go PROGRAM`, before all other arguments, names
+// another program in the place of go, as hack/gardener.sh for the tests of another module.
 //
 // It promises:
 //

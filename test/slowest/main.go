@@ -28,7 +28,11 @@ func main() {
 }
 
 func run(args []string) error {
-	test := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	program := "go"
+	if len(args) > 1 && args[0] == "-go" {
+		program, args = args[1], args[2:]
+	}
+	test := exec.Command(program, append([]string{"test", "-json"}, args...)...)
 	test.Stderr = os.Stderr
 	events, err := test.StdoutPipe()
 	if err != nil {
