@@ -106,6 +106,18 @@ func (h *shoot) deploy(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	return h.get(values)
 }
 
+// migrate has gardenlet end the work of this seed at the DNSRecord, whose Record stays, and wait for that.
+func (h *shoot) migrate(values *gardenlet.Values) {
+	h.t.Helper()
+	c := h.component(values)
+	if err := c.Migrate(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := c.WaitMigrate(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // destroy has gardenlet delete the DNSRecord and wait until it is gone.
 func (h *shoot) destroy(values *gardenlet.Values) {
 	h.t.Helper()
@@ -449,13 +461,7 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	source.deploy(values)
 	before := source.record(values)
 
-	c := source.component(values)
-	if err := c.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.WaitMigrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	source.migrate(values)
 	dns := source.waitFor(values, func(dns *extensionsv1alpha1.DNSRecord) error {
 		if _, there := dns.Annotations[v1beta1constants.GardenerOperation]; there || len(dns.Finalizers) > 0 {
 			return errors.New("the annotation or a finalizer is left")
@@ -477,7 +483,7 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	}
 
 	target := source.inSeed(to)
-	c = target.component(values)
+	c := target.component(values)
 	if err := c.Restore(t.Context(), &gardencorev1beta1.ShootState{}); err != nil {
 		t.Fatal(err)
 	}
@@ -512,13 +518,7 @@ func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
 	values := source.values("api", "A", "192.0.2.1")
 	source.deploy(values)
 	before := source.record(values)
-	c := source.component(values)
-	if err := c.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.WaitMigrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	source.migrate(values)
 	source.destroy(values)
 
 	target := source.inSeed(to)

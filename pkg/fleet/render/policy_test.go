@@ -8,9 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -67,29 +64,16 @@ func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	for seed := range uint64(200) {
 		policy := randomPolicy(rand.New(rand.NewPCG(seed, 12)), int(seed))
 		server, cluster := newSigner(policy)
-		files, err := server.Files()
+		said, err := checkConf(ctx, t, program, dir, server)
 		if err != nil {
 			t.Fatal(err)
-		}
-		keys, err := server.KeyFiles()
-		if err != nil {
-			t.Fatal(err)
-		}
-		inDir := strings.NewReplacer(render.ConfigDir, dir, render.StateDir, dir)
-		for _, some := range []map[string]string{files, keys} {
-			for file, text := range some {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(inDir.Replace(text)), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
 		}
 		// It warns of keys that are replaced often.
-		out, err := exec.CommandContext(ctx, program, filepath.Join(dir, "named.conf")).CombinedOutput()
 		errs := validation.Bind9Cluster(cluster, nil, validation.FleetRules{})
-		if (err == nil) != (len(errs) == 0) {
-			t.Fatalf("seed %d: named-checkconf says %v %s; the API says %v\n%s", seed, err, out, errs, files["named.conf"])
+		if (said.err == nil) != (len(errs) == 0) {
+			t.Fatalf("seed %d: named-checkconf says %v %s; the API says %v\n%s", seed, said.err, said.out, errs, said.config)
 		}
-		if err == nil {
+		if said.err == nil {
 			taken++
 		} else {
 			refused++
