@@ -41,7 +41,10 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	s := newStanding(cluster.Generation, cluster.Status.Conditions)
 	status := *cluster.Status.DeepCopy()
 	if !f.children.covers(at.Namespace) {
-		s.set(bind9.ConditionReady, false, ReasonNotCovered, "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --namespace, with the rights there")
+		if isHeld(cluster) {
+			return 0, nil
+		}
+		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 		return 0, f.writeCluster(ctx, cluster, status, s)
 	}
 	if cluster, err = hold(cluster, func(patch []byte) (*bind9.Bind9Cluster, error) {
@@ -257,8 +260,11 @@ func judgeCount(s *standing, desired, ready int32) {
 
 // finishCluster removes the instances, then what they had in common, and lets the object go.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
-	if !slices.Contains(cluster.Finalizers, Finalizer) {
+	if !isHeld(cluster) {
 		return 0, nil
+	}
+	if wait := f.waitForOther(cluster, 2*leaveAfter); wait > 0 {
+		return wait, nil
 	}
 	owned := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
 	var wrong []error

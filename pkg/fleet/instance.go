@@ -48,8 +48,10 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 		status.Addresses, status.AgentURL = []string{instance.Spec.External.Address}, instance.Spec.External.AgentURL
 		s.setStatus(bind9.ConditionReady, metav1.ConditionUnknown, ReasonExternal, "the server is not run here; the Deliveries of its zones say how far it is")
 		return 0, f.writeInstance(ctx, instance, status, s)
+	case !f.children.covers(at.Namespace) && isHeld(instance):
+		return 0, nil
 	case !f.children.covers(at.Namespace):
-		s.set(bind9.ConditionReady, false, ReasonNotCovered, "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --namespace, with the rights there")
+		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 		return 0, f.writeInstance(ctx, instance, status, s)
 	}
 	if instance, err = hold(instance, func(patch []byte) (*bind9.Bind9Instance, error) {
@@ -72,10 +74,25 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 	return again, errors.Join(err, f.writeInstance(ctx, instance, status, s))
 }
 
+const notCovered = "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
+
+// isHeld reports whether a fleet works for an object, or has done so. In a namespace that is not covered that is the
+// fleet of another installation, which writes the status and lets the object go.
+func isHeld(object metav1.Object) bool { return slices.Contains(object.GetFinalizers(), Finalizer) }
+
+// waitForOther is how long the fleet of another installation has still to finish a deleted object of a namespace that
+// is not covered here. After wait there is none, and the object may go.
+func (f *Fleet) waitForOther(object metav1.Object, wait time.Duration) time.Duration {
+	if f.children.covers(object.GetNamespace()) {
+		return 0
+	}
+	return max(0, wait-f.Clock.Since(object.GetDeletionTimestamp().Time))
+}
+
 // hold puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
 // next, and of an object as it was before the API would refuse that.
 func hold[T metav1.Object](object T, patch func([]byte) (T, error)) (T, error) {
-	if slices.Contains(object.GetFinalizers(), Finalizer) {
+	if isHeld(object) {
 		return object, nil
 	}
 	return patch(finalizersPatch(metav1.ObjectMeta{ResourceVersion: object.GetResourceVersion(), UID: object.GetUID()}, append(slices.Clone(object.GetFinalizers()), Finalizer)))
@@ -97,8 +114,11 @@ func without(finalizers []string) []string {
 // finishInstance removes the objects of an instance and then lets the instance go. Objects that cannot be removed are
 // left to the sweep after leaveAfter: an instance that can never be deleted would hold up its namespace.
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
-	if !slices.Contains(instance.Finalizers, Finalizer) {
+	if !isHeld(instance) {
 		return 0, nil
+	}
+	if wait := f.waitForOther(instance, leaveAfter); wait > 0 {
+		return wait, nil
 	}
 	owner := render.KindInstance + "/" + instance.Name
 	if f.children.covers(instance.Namespace) {
