@@ -157,5 +157,5 @@ func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.
 			return servers, nil
 		}
 	}
-	return nil, fmt.Errorf("no zone above %s is found", zone)
+	return nil, fmt.Errorf("the resolver of the controller finds no zone above %s; give the controller one that resolves the names of the DNS", zone)
 }

@@ -178,7 +178,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(roots) > 0 {
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
-			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM", t.of.URL)
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM; write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.of.URL)
 		}
 		sum.Write(roots)
 	}

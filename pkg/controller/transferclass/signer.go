@@ -45,7 +45,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 		if signer.Key == nil || slices.ContainsFunc(s.Secondaries, func(other transfer.Secondary) bool {
 			return other.Name != signer.Name && other.Key != nil && other.Key.Name == signer.Key.Name
 		}) {
-			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s signs zones, so it needs a TSIG key that no other server has", RowName(server))})
+			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s signs zones, so it needs a TSIG key that no other server has; name a Secret of its own in external.tsigSecretName of the Bind9Instance", RowName(server))})
 			s.Known, s.Secondaries = slices.Delete(s.Known, at, at+1), slices.Delete(s.Secondaries, at, at+1)
 			return nil
 		}

@@ -80,7 +80,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 	targets := make([]target, len(all))
 	for i, instance := range all {
 		if !instance.waits() && instance.Key == nil {
-			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates", instance.Name)
+			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates; name a Secret with one in external.tsigSecretName of the Bind9Instance", instance.Name)
 		}
 		targets[i].Instance = instance
 		if instance.waits() {
