@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -95,7 +97,10 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 	return v1alpha1.DelegationSigner{KeyTag: numbers[0], Algorithm: numbers[1], DigestType: numbers[2], Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere asks each server of a parent that is no Zone.
+// askElsewhere asks the servers of a parent that is no Zone, each at all of its addresses. At least one address of each
+// server has to answer, and a DS is everywhere if each address that answers has it. One that does not answer is taken to
+// have what the others of its server have: many machines have no IPv6, and named counts parent-propagation-delay and the
+// TTL of the DS after what is found here (S12.6).
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -103,37 +108,95 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 	if err != nil {
 		return parent{unknown: err.Error(), elsewhere: true}
 	}
-	p := parent{elsewhere: true}
-	dialer := dial.New(w.of.Spec.AllowLocalAddresses)
-	for i, server := range servers {
-		texts, ttl, err := transfer.AskDS(ctx, dialer.DialContext, server, w.fqdn)
-		if err != nil {
-			return parent{unknown: fmt.Sprintf("%s: %v", server, err), elsewhere: true}
+	all := w.askEachDS(ctx, servers)
+	var silent []netip.AddrPort
+	for _, one := range slices.Concat(all...) {
+		if one.err != nil {
+			silent = append(silent, one.at)
 		}
-		var has []v1alpha1.DelegationSigner
-		for _, text := range texts {
-			if ds, ok := parseDS(text); ok {
-				has = append(has, ds)
+	}
+	since := w.memory.noteSilent(w.zone.UID, silent, w.Now())
+	p := parent{elsewhere: true}
+	first := true
+	for i, answers := range all {
+		answered, lacking := false, "it has no address"
+		for _, one := range answers {
+			switch {
+			case isUnrouted(one.err):
+				lacking = fmt.Sprintf("this process has no route to %s", one.at)
+			case one.err != nil:
+				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
+			default:
+				if first {
+					p.everywhere = one.has
+				}
+				answered, first = true, false
+				p.ttl = max(p.ttl, one.ttl)
+				p.everywhere = slices.DeleteFunc(slices.Clone(p.everywhere), func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(one.has, ds) })
+				p.anywhere = append(p.anywhere, one.has...)
 			}
 		}
-		p.ttl = max(p.ttl, ttl)
-		if i == 0 {
-			p.everywhere = has
+		if !answered && p.unknown == "" {
+			p.unknown = fmt.Sprintf("name server %s of the parent: %s", servers[i].Name, lacking)
 		}
-		p.everywhere = slices.DeleteFunc(slices.Clone(p.everywhere), func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(has, ds) })
-		p.anywhere = append(p.anywhere, has...)
 	}
 	return p
 }
 
+// answeredDS is what one address of a server of the parent answers.
+type answeredDS struct {
+	at  netip.AddrPort
+	has []v1alpha1.DelegationSigner
+	ttl time.Duration
+	err error
+}
+
+// maxAsked is how many addresses are asked at the same time.
+const maxAsked = 16
+
+// askEachDS asks all addresses of the servers for the DS of the zone.
+func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answeredDS {
+	dialer := dial.New(w.of.Spec.AllowLocalAddresses)
+	answers := make([][]answeredDS, len(servers))
+	slots := make(chan struct{}, maxAsked)
+	var all sync.WaitGroup
+	for i, server := range servers {
+		answers[i] = make([]answeredDS, len(server.Addresses))
+		for j, at := range server.Addresses {
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				ctx, cancel := context.WithTimeout(ctx, askTimeout)
+				defer cancel()
+				one := answeredDS{at: at}
+				var texts []string
+				texts, one.ttl, one.err = transfer.AskDS(ctx, dialer.DialContext, at, w.fqdn)
+				for _, text := range texts {
+					if ds, ok := parseDS(text); ok {
+						one.has = append(one.has, ds)
+					}
+				}
+				answers[i][j] = one
+			})
+		}
+	}
+	all.Wait()
+	return answers
+}
+
+// isUnrouted reports whether this process cannot send to an address at all, as to IPv6 on many machines.
+func isUnrouted(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT}, func(cause error) bool { return errors.Is(err, cause) })
+}
+
 // LookupParentServers finds the servers of the zone above by a resolver.
 func LookupParentServers(resolver *net.Resolver) ParentServers {
-	return func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error) {
+	return func(ctx context.Context, zone name.Name) ([]ParentServer, error) {
 		return lookupParentServers(ctx, resolver, zone)
 	}
 }
 
-func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.Name) ([]netip.AddrPort, error) {
+func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.Name) ([]ParentServer, error) {
 	for above, ok := zone.Parent(); ok; above, ok = above.Parent() {
 		hosts, err := resolver.LookupNS(ctx, above.String())
 		var missing *net.DNSError
@@ -143,15 +206,17 @@ func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.
 		if err != nil {
 			return nil, err
 		}
-		var servers []netip.AddrPort
+		var servers []ParentServer
 		for _, host := range hosts {
 			addresses, err := resolver.LookupNetIP(ctx, "ip", host.Host)
 			if err != nil {
 				return nil, err
 			}
+			server := ParentServer{Name: host.Host}
 			for _, at := range addresses {
-				servers = append(servers, netip.AddrPortFrom(at.Unmap(), 53))
+				server.Addresses = append(server.Addresses, netip.AddrPortFrom(at.Unmap(), 53))
 			}
+			servers = append(servers, server)
 		}
 		if len(servers) > 0 {
 			return servers, nil

@@ -41,8 +41,14 @@ const (
 	secretAge = 5 * time.Second
 )
 
+// ParentServer is a name server of a parent that is no Zone.
+type ParentServer struct {
+	Name      string
+	Addresses []netip.AddrPort
+}
+
 // ParentServers finds the servers of the zone above one of which no Zone is above.
-type ParentServers func(ctx context.Context, zone name.Name) ([]netip.AddrPort, error)
+type ParentServers func(ctx context.Context, zone name.Name) ([]ParentServer, error)
 
 // Config of a Controller. All fields are required.
 type Config struct {
@@ -322,6 +328,10 @@ type remembered struct {
 	told map[told]bool
 	// targets are those that the signer tells of new serials, as this process has seen to.
 	targets string
+	// silent are addresses of servers of the parent that do not answer, since when.
+	silent map[netip.AddrPort]time.Time
+	// dsTTL is the longest TTL of the DS that was seen at the parent.
+	dsTTL time.Duration
 }
 
 func (m *memory) of(zone types.UID) *remembered {
@@ -345,6 +355,30 @@ func (m *memory) forget(zone types.UID, one told) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.of(zone).told, one)
+}
+
+// noteSilent notes which addresses do not answer now, and returns since when each has not.
+func (m *memory) noteSilent(zone types.UID, addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, silent := m.of(zone), map[netip.AddrPort]time.Time{}
+	for _, at := range addresses {
+		silent[at] = now
+		if before, ok := known.silent[at]; ok {
+			silent[at] = before
+		}
+	}
+	known.silent = silent
+	return silent
+}
+
+// noteDSTTL returns the longest TTL of the DS that was seen at the parent, with this one.
+func (m *memory) noteDSTTL(zone types.UID, ttl time.Duration) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(zone)
+	known.dsTTL = max(known.dsTTL, ttl)
+	return known.dsTTL
 }
 
 // setTargets reports whether the targets are other ones than before.

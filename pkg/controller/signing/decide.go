@@ -51,8 +51,9 @@ type parent struct {
 	elsewhere bool
 	// everywhere are the DS that each server has, anywhere those that one has.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl of the name servers of the zone there, which derived DS have too.
-	ttl time.Duration
+	// ttl of the DS there: derived ones have that of the name servers of the zone. longestTTL is the longest that was seen
+	// of it: once the DS is gone, only this says how long caches have it.
+	ttl, longestTTL time.Duration
 }
 
 // explain says what the parent waits for.
@@ -272,10 +273,12 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	has := func(list []v1alpha1.DelegationSigner, tag uint16) bool {
 		return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
 	}
+	// named counts parentDSTTL from the moment when it is told, and then takes the former key away.
+	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {
 		case key.DSState == dsRumoured && has(wanted, key.Tag):
-			if f.unknown == "" && has(f.everywhere, key.Tag) {
+			if f.unknown == "" && has(f.everywhere, key.Tag) && !tooLong {
 				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
@@ -289,6 +292,9 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		}
 	}
 	switch {
+	case tooLong:
+		d.say("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, or lower the TTL there; until then no key takes the place of another", f.ttl, f.times.parentDSTTL, d.status.Policy)
+		d.again = blockedInterval
 	case len(coming) > 0:
 		d.say("the DS of key %s is to come to each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
@@ -316,7 +322,7 @@ func (d *decision) decideWithdrawing(f *facts) {
 }
 
 func (d *decision) decideExpiring(f *facts) {
-	wait := max(f.times.parentDSTTL, f.ttl) - d.since(f)
+	wait := max(f.times.parentDSTTL, f.ttl, f.longestTTL) - d.since(f)
 	switch {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")

@@ -116,6 +116,8 @@ func TestDecide_S12_5(t *testing.T) {
 		"asked for again":                {facts{policy: "fast", status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
 		"caches have the DS":             {facts{status: at(v1alpha1.DNSSECExpiring, time.Hour)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
 		"the parent's TTL is longer":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{ttl: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"the TTL was longer":             {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{longestTTL: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"a TTL above the policy's":       {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
 		"the parent has a DS again":      {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{anywhere: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
 		"caches have the DS no more":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour)}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
 		"servers are ahead":              {facts{status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1"}, v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},

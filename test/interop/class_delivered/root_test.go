@@ -78,15 +78,19 @@ zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }
 }
 
 // findServers finds the servers of the root by its own name server records, and returns where they are.
-func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]netip.AddrPort, error) {
+func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]signing.ParentServer, error) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, r.Addr.String())
 	}}
 	found, err := signing.LookupParentServers(resolver)(ctx, zone)
-	if want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:53")}; err != nil || !slices.Equal(found, want) {
-		return nil, fmt.Errorf("the servers of the root are found at %v, not at %v: %w", found, want, err)
+	if err != nil || len(found) != 1 || !slices.Equal(found[0].Addresses, []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:53")}) {
+		return nil, fmt.Errorf("the servers of the root are found at %v, not at 127.0.0.1: %w", found, err)
 	}
-	return r.servers, nil
+	var servers []signing.ParentServer
+	for _, at := range r.servers {
+		servers = append(servers, signing.ParentServer{Name: at.String(), Addresses: []netip.AddrPort{at}})
+	}
+	return servers, nil
 }
 
 // enterDS replaces the DS of example., which the operator of the root does by hand.

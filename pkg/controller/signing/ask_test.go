@@ -1,0 +1,133 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// startParent starts a server of a parent that answers with the DS of these keys, a TTL of an hour and authority.
+func startParent(t *testing.T, tags ...int) netip.AddrPort {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &mdns.Server{Listener: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+		answer := new(mdns.Msg).SetReply(question)
+		answer.Authoritative = true
+		for _, tag := range tags {
+			rr, err := mdns.NewRR(fmt.Sprintf("example.org. 3600 DS %d 13 2 %s", tag, strings.Repeat("AB", 32)))
+			if err != nil {
+				t.Error(err)
+			}
+			answer.Answer = append(answer.Answer, rr)
+		}
+		_ = w.WriteMsg(answer)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return netip.MustParseAddrPort(listener.Addr().String())
+}
+
+// A parent is known when an address of each of its servers answers: an address that this machine cannot reach, as one
+// of IPv6, does not end rollovers for ever. A DS that one address still has is not gone.
+func TestAskElsewhere_S12_6(t *testing.T) {
+	silent, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, one, none := startParent(t, 1, 2), startParent(t, 1), startParent(t)
+	of := func(name string, addresses ...netip.AddrPort) ParentServer { return ParentServer{name, addresses} }
+	for title, test := range map[string]struct {
+		servers              []ParentServer
+		everywhere, anywhere []int32
+		unknown              string
+	}{
+		"each address has it":                {[]ParentServer{of("a.", both), of("b.", both, both)}, []int32{1, 2}, []int32{1, 2}, ""},
+		"an address beside it is silent":     {[]ParentServer{of("a.", silent, both), of("b.", one, silent)}, []int32{1}, []int32{1, 2}, ""},
+		"one address lacks it":               {[]ParentServer{of("a.", both, none)}, nil, []int32{1, 2}, ""},
+		"the first server lacks it":          {[]ParentServer{of("a.", none), of("b.", both)}, nil, []int32{1, 2}, ""},
+		"no server has it":                   {[]ParentServer{of("a.", none, silent), of("b.", none)}, nil, nil, ""},
+		"a server of which none answers":     {[]ParentServer{of("a.", both), of("b.", silent)}, []int32{1, 2}, []int32{1, 2}, fmt.Sprintf("name server b. of the parent: no answer of %s since 2026-11-23T00:00:00Z: ", silent)},
+		"a server that has no address":       {[]ParentServer{of("a."), of("b.", both)}, []int32{1, 2}, []int32{1, 2}, "name server a. of the parent: it has no address"},
+		"the first of two is the one silent": {[]ParentServer{of("a.", silent), of("b.", none)}, nil, nil, "name server a. of the parent: no answer"},
+	} {
+		now := begin
+		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
+		c.Now = func() time.Time { return now }
+		c.ParentServers = func(context.Context, name.Name) ([]ParentServer, error) { return test.servers, nil }
+		w := &work{Controller: c, zone: &v1alpha1.Zone{}, fqdn: name.MustParse("example.org."), of: &v1alpha1.DNSClass{}}
+		w.of.Spec.AllowLocalAddresses = true
+		for range 2 { // what is said does not change with each look
+			p := w.askElsewhere(t.Context())
+			anywhere := map[int32]bool{}
+			for _, ds := range p.anywhere {
+				anywhere[ds.KeyTag] = true
+			}
+			var has []int32
+			for _, ds := range p.everywhere {
+				has = append(has, ds.KeyTag)
+			}
+			if !p.elsewhere || !slices.Equal(has, test.everywhere) || len(anywhere) != len(test.anywhere) || !strings.HasPrefix(p.unknown, test.unknown) || (p.unknown == "") != (test.unknown == "") {
+				t.Errorf("%s: %+v", title, p)
+			}
+			if len(test.anywhere) > 0 && p.ttl != time.Hour {
+				t.Errorf("%s: TTL %s", title, p.ttl)
+			}
+			now = now.Add(time.Hour)
+		}
+	}
+}
+
+// An address is silent since it last did not answer, without a break.
+func TestMemory_countsSilence(t *testing.T) {
+	m := memory{zones: map[types.UID]*remembered{}}
+	at := netip.MustParseAddrPort("192.0.2.1:53")
+	for _, step := range []struct {
+		after  time.Duration
+		silent bool
+		since  time.Duration
+	}{{0, true, 0}, {1, true, 0}, {2, false, 0}, {3, true, 3}, {4, true, 3}} {
+		var silent []netip.AddrPort
+		if step.silent {
+			silent = append(silent, at)
+		}
+		since, ok := m.noteSilent("u", silent, begin.Add(step.after))[at]
+		if ok != step.silent || ok && !since.Equal(begin.Add(step.since)) {
+			t.Errorf("after %d: silent %v since %s", step.after, ok, since)
+		}
+	}
+}
+
+func TestIsUnrouted(t *testing.T) {
+	for err, want := range map[error]bool{
+		syscall.ENETUNREACH: true, syscall.EHOSTUNREACH: true, syscall.EADDRNOTAVAIL: true, syscall.EAFNOSUPPORT: true,
+		syscall.ECONNREFUSED: false, context.DeadlineExceeded: false, nil: false,
+	} {
+		wrapped := err
+		if err != nil {
+			wrapped = &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)}
+		}
+		if isUnrouted(wrapped) != want {
+			t.Errorf("%v: %v", err, !want)
+		}
+	}
+}
