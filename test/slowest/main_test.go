@@ -77,6 +77,10 @@ func TestOrderMessages_endWithTheCause(t *testing.T) {
 			cause + "    b.go:12: it said:\n" + log(1, 1000) + "--- FAIL: TestA (0.00s)\n",
 			"    b.go:12: it said:\n        (801 lines are left out)\n" + log(802, 1000) + cause + "--- FAIL: TestA (0.00s)\n",
 		},
+		"a cause of several lines between logs": {
+			"    b.go:11: it said:\n" + log(1, 30) + "    a.go:7: bad:\n" + log(1, 15) + "    b.go:12: it said:\n" + log(1, 99) + "--- FAIL: TestA (0.00s)\n",
+			"    b.go:12: it said:\n" + log(1, 99) + "    b.go:11: it said:\n" + log(1, 30) + "    a.go:7: bad:\n" + log(1, 15) + "--- FAIL: TestA (0.00s)\n",
+		},
 		"a panic": {cause + "--- FAIL: TestA (0.00s)\npanic: x\n" + log(1, 20), cause + "--- FAIL: TestA (0.00s)\npanic: x\n" + log(1, 20)},
 		"nothing": {"--- FAIL: TestA (0.00s)\n", "--- FAIL: TestA (0.00s)\n"},
 	} {
