@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -319,22 +320,28 @@ func (w *world) waitInstance(name, condition, want string) {
 // listMade are the objects that were made in a namespace, RESOURCE/NAME.
 func (w *world) listMade(namespace string) []string {
 	w.t.Helper()
+	var out []string
+	w.eachMade(namespace, func(at string, _ *unstructured.Unstructured) { out = append(out, at) })
+	return out
+}
+
+// eachMade calls do for each object that was made in a namespace, with RESOURCE/NAME.
+func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Unstructured)) {
+	w.t.Helper()
 	all, err := dynamic.NewForConfig(w.kube.Admin())
 	w.must(err)
-	var out []string
 	for _, resource := range []schema.GroupVersionResource{
 		render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles, render.Secrets, render.ServiceAccounts, corev1.SchemeGroupVersion.WithResource("pods"),
 	} {
 		list, err := all.Resource(resource).Namespace(namespace).List(w.ctx, metav1.ListOptions{LabelSelector: render.LabelManager + "=" + render.Manager})
 		w.must(err)
 		for _, o := range list.Items {
-			out = append(out, resource.Resource+"/"+o.GetName())
+			do(resource.Resource+"/"+o.GetName(), &o)
 			if refs := o.GetOwnerReferences(); resource.Resource != "pods" && len(refs) > 0 {
 				w.t.Errorf("%s %s has ownerReferences %v", resource.Resource, o.GetName(), refs)
 			}
 		}
 	}
-	return out
 }
 
 func (w *world) createInstance(name string, spec bind9.Bind9InstanceSpec) *bind9.Bind9Instance {

@@ -6,8 +6,8 @@
 // of them works.
 //
 // It promises: (1) The one that works holds a Lease; one that loses it ends. (2) /livez says that the process runs,
-// /readyz that it could work; both need no credentials. (3) Its Lease names the installation: what another one made is
-// never changed.
+// /readyz that it could work; both need no credentials. (3) Its Lease, or --installation, names the installation: what
+// another one made is never changed.
 //
 // It does not know what a server consists of: it puts clients, informers and pkg/fleet together.
 //

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ import (
 // Options are the flags as they were written.
 type Options struct {
 	Client                                   *kubeconfig.Options
-	HealthListen, Lease                      string
+	HealthListen, Lease, Installation        string
 	LeaseDuration                            time.Duration
 	ServerNamespaces, ClientNamespaces       []string
 	Without                                  []string
@@ -49,7 +50,8 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
-	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; it marks the objects that are made, and what has another mark is never changed")
+	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; it marks the objects that are made, if --installation does not, and what has another mark is never changed")
+	flags.StringVar(&o.Installation, "installation", o.Installation, "mark of the objects that are made, instead of NAMESPACE.NAME of the Lease: fleets with one mark and namespaces of their own hand a namespace over without a change of its objects")
 	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "after which a Lease that is not renewed is another's")
 	flags.StringSliceVar(&o.ServerNamespaces, "server-namespace", nil, "namespace in which servers are run; repeated for more, \"*\" for all. Bind9Clusters in others wait")
 	flags.StringSliceVar(&o.ClientNamespaces, "agent-client-namespace", nil, "namespace from which the agents are reached; repeated for more. Default: that of the Lease")
@@ -95,9 +97,11 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		fault("--lease-duration", "%s: must be at least 3s, for it is renewed every fifth of it", o.LeaseDuration)
 	}
 	c.Platform = render.Platform{
-		Installation: c.Lease.Namespace + "." + c.Lease.Name, BINDRepository: o.BINDRepository, AgentImage: o.AgentImage, BindcarImage: o.BindcarImage, Clients: o.ClientNamespaces,
+		Installation: cmp.Or(o.Installation, c.Lease.Namespace+"."+c.Lease.Name), BINDRepository: o.BINDRepository, AgentImage: o.AgentImage, BindcarImage: o.BindcarImage, Clients: o.ClientNamespaces,
 	}
-	if len(validation.IsValidLabelValue(c.Platform.Installation)) > 0 {
+	if wrong := validation.IsValidLabelValue(c.Platform.Installation); len(wrong) > 0 && o.Installation != "" {
+		fault("--installation", "%q: must be the value of a label: %s", o.Installation, strings.Join(wrong, "; "))
+	} else if len(wrong) > 0 {
 		fault("--lease", "%q: namespace and name together must have at most 62 characters, because they are the value of a label", o.Lease)
 	}
 	if len(c.Platform.Clients) == 0 {

@@ -37,7 +37,7 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 	}
 }
 
-func TestOptions_theLeaseNamesTheInstallation(t *testing.T) {
+func TestOptions_markTheInstallation(t *testing.T) {
 	o := NewOptions()
 	o.AgentImage, o.ServerNamespaces, o.Lease = "registry.example/kubizone:v0", []string{"dns", "*"}, "dns-system/"+strings.Repeat("f", 52)
 	c, err := o.Complete(io.Discard)
@@ -50,6 +50,14 @@ func TestOptions_theLeaseNamesTheInstallation(t *testing.T) {
 	o.Lease += "g"
 	if _, err := o.Complete(io.Discard); err == nil || !strings.Contains(err.Error(), "62 characters") {
 		t.Errorf("a Lease that fits no label: %v", err)
+	}
+	o.Installation = "all-fleets"
+	if c, err := o.Complete(io.Discard); c.Platform.Installation != "all-fleets" || err != nil && strings.Contains(err.Error(), "62 characters") {
+		t.Errorf("with a mark of its own: %q, %v", c.Platform.Installation, err)
+	}
+	o.Installation = "all fleets"
+	if _, err := o.Complete(io.Discard); err == nil || !strings.Contains(err.Error(), `--installation "all fleets": must be the value of a label`) {
+		t.Errorf("a mark that is no label: %v", err)
 	}
 }
 
