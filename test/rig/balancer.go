@@ -34,6 +34,10 @@ type Balancer struct {
 // probeInterval is shorter than any kubelet's: what a test waits for is not how slow Kubernetes is.
 const probeInterval = 100 * time.Millisecond
 
+// probeTimeout is longer than a kubelet's, which takes several late answers for one that failed. A server that stops
+// says so at once, or its port is closed.
+const probeTimeout = 10 * time.Second
+
 // StartBalancer listens on a free loopback port and has no backends yet. The caller calls Close.
 func StartBalancer() (*Balancer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +49,7 @@ func StartBalancer() (*Balancer, error) {
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
 		// A probe knows no CA, as a kubelet's does not; and a new connection each time finds a listener that has
 		// closed.
-		prober: &http.Client{Timeout: time.Second, Transport: &http.Transport{
+		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
 	}

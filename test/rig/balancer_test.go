@@ -58,7 +58,7 @@ func TestBalancer_followsTheProbes(t *testing.T) {
 	settle := func(ready int) {
 		t.Helper()
 		for begin := time.Now(); balancer.Ready() != ready; time.Sleep(10 * time.Millisecond) {
-			if time.Since(begin) > 20*time.Second {
+			if time.Since(begin) > startTimeout {
 				t.Fatalf("%d backends are ready, want %d", balancer.Ready(), ready)
 			}
 		}

@@ -199,7 +199,7 @@ func zoneFile(zone string) string {
 
 // waitUp returns when named says that it runs.
 func (b *BIND) waitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
 		log := b.Log()

@@ -45,7 +45,7 @@ func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 		return nil, err
 	}
 	b := &Bindcar{URL: "http://" + at.String(), process: process}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL+"/api/v1/health", nil)

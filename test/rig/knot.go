@@ -162,7 +162,7 @@ func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
 
 // waitUp returns when it answers, and for each zone that it loads.
 func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second+time.Duration(len(c.Zones))*time.Second/4)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout+time.Duration(len(c.Zones))*time.Second/4)
 	defer cancel()
 	for _, z := range append([]PrimaryZone{{Zone: "."}}, c.Zones...) {
 		for {

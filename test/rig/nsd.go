@@ -109,7 +109,7 @@ remote-control:
 
 // waitUp returns when it answers at all.
 func (n *NSD) waitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
 		if _, _, err := (Dig{Server: n.Addr}).Serial(ctx, "."); err == nil {

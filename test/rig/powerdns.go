@@ -139,7 +139,7 @@ loglevel=6
 
 // waitUp returns when it answers at all.
 func (p *PowerDNS) waitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
 		if _, _, err := (Dig{Server: p.Addr}).Serial(ctx, "."); err == nil {

@@ -17,6 +17,10 @@ import (
 // test; `make test` makes one.
 const Programs = "KUBIZONE_BIN"
 
+// LongLease is a flag of the only controller of a test. A controller that cannot renew its Lease for half of this time
+// ends, and on a machine with few processors other tests can keep it from that for some seconds.
+const LongLease = "--lease-duration=1m"
+
 // Kubizone is the path of the program under test: the one that a package of this run has built, else one built now,
 // into dir where packages share none. With the build tag faultpoints it fails where it is told to; tag is that or
 // empty.

@@ -18,6 +18,9 @@ func Within(t interface {
 	return ctx
 }
 
+// startTimeout bounds the start of a server. It is generous because a loaded machine is slow, not wrong.
+const startTimeout = 2 * time.Minute
+
 // Pause waits before a program is run again to look for a fact, for which it was run first at begin: for a tenth of
 // what the wait has taken, so that it takes little of the machine. A kubectl is a seventh of a CPU second.
 func Pause(begin time.Time) {

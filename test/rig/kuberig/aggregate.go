@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -260,6 +261,68 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// WaitDefinitions returns when kube-apiserver serves the kinds of all CustomResourceDefinitions, and clients discover
+// them: one that is Established is discovered some time later.
+func (k *Kube) WaitDefinitions(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(k.Admin())
+	if err != nil {
+		return err
+	}
+	found, err := discovery.NewDiscoveryClientForConfig(k.Admin())
+	if err != nil {
+		return err
+	}
+	for {
+		err := checkDefinitions(ctx, client, found)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func checkDefinitions(ctx context.Context, client dynamic.Interface, found discovery.DiscoveryInterface) error {
+	all, err := client.Resource(definitions).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	_, lists, err := found.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return err
+	}
+	discovered := map[string]bool{}
+	for _, list := range lists {
+		for _, resource := range list.APIResources {
+			discovered[list.GroupVersion+"/"+resource.Name] = true
+		}
+	}
+	for _, definition := range all.Items {
+		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+		plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+		versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+		for _, one := range versions {
+			version, _ := one.(map[string]any)
+			if version["served"] != true {
+				continue
+			}
+			of := schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: plural}
+			if !discovered[of.GroupVersion().String()+"/"+plural] {
+				return fmt.Errorf("%s is not discovered", of)
+			}
+			if _, err := client.Resource(of).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+				return fmt.Errorf("%s is not served: %w", of, err)
+			}
+		}
+	}
+	return nil
 }
 
 // ServingHosts are what the serving certificate of an aggregated server must be for: kube-apiserver asks for the name
