@@ -110,7 +110,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	t.Cleanup(func() { bind.Close() })
 	l.env = append(l.env, "BINDY="+bind.Addr.String())
 	l.applyFile("testdata/bindy_crds.yaml")
-	l.succeed("kubectl wait crd --all --for=condition=Established --timeout=1m")
+	l.waitDefinitions()
 	l.apply(yamls[0].text)
 	l.apply(bindyObjects)
 	l.succeed(`kubectl patch cnamerecords.bindy.firestoned.io -n shop blog --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`)
@@ -142,7 +142,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	step(1)
 	// DNSEntries come into the zone that is there; the one that has a name of another namespace is refused.
 	l.applyFile("testdata/gardener_crds.yaml")
-	l.succeed("kubectl wait crd --all --for=condition=Established --timeout=1m")
+	l.waitDefinitions()
 	l.apply(dnsEntries)
 	for _, counts := range []string{"2 written, 0 unchanged, 1 not taken over, 1 refused", "0 written, 2 unchanged, 1 not taken over, 1 refused"} {
 		out, exit := l.shell("kubizone import --from-crd dns.gardener.cloud")

@@ -163,6 +163,16 @@ func (l *lab) applyFile(path string) {
 	l.apply(string(text))
 }
 
+// waitDefinitions returns when kubectl knows the kinds of all CustomResourceDefinitions.
+func (l *lab) waitDefinitions() {
+	l.Helper()
+	ctx, cancel := context.WithTimeout(l.Context(), 2*time.Minute)
+	defer cancel()
+	if err := l.kube.WaitDefinitions(ctx); err != nil {
+		l.Fatal(err)
+	}
+}
+
 // statuses writes what v0's controllers had.
 func (l *lab) statuses(change func(zone string, status map[string]any)) {
 	l.Helper()
@@ -292,7 +302,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	}
 	l := start(t)
 	l.applyFile("testdata/crds.yaml")
-	l.succeed("kubectl wait crd zones.kubi.zone records.kubi.zone --for=condition=Established --timeout=1m")
+	l.waitDefinitions()
 	l.apply(yamls[0].text)
 	l.applyFile("testdata/objects.yaml")
 	l.statuses(func(string, map[string]any) {})
