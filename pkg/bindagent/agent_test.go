@@ -392,7 +392,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(20 * time.Second)
+	end := time.After(2 * time.Minute)
 	for !is() {
 		select {
 		case <-tick.C:

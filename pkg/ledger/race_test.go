@@ -604,7 +604,7 @@ func TestRace_zoneLetGoBesideItsQueue(t *testing.T) {
 	st, g := store.New(t), &gate{}
 	s, other := st.Server(func(c *ledger.Config) { c.Fault = g.pass }), st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	written := make(chan error, 3)
 	write := func(i int) {

@@ -85,7 +85,7 @@ func (s *secondary) serials() []uint32 {
 // wait returns when n NOTIFYs came.
 func (s *secondary) wait(t testing.TB, n int) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for len(s.serials()) < n {
 		select {
 		case <-s.came:
@@ -103,13 +103,15 @@ func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	set := served(snapshot(t, "u", "", "example.org.", 1))
 	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
 	target.wait(t, 1)
+	least := time.Hour // of several times: a machine that is busy with other tests is late at some of them
 	for serial := uint32(2); serial < 5; serial++ {
 		begin := time.Now()
 		set.Put(snapshot(t, "u", "", "example.org.", serialOf(serial)), true)
 		target.wait(t, int(serial))
-		if took := time.Since(begin); took > time.Second {
-			t.Errorf("after %s", took)
-		}
+		least = min(least, time.Since(begin))
+	}
+	if least > time.Second {
+		t.Errorf("after %s at the earliest", least)
 	}
 	if got := target.serials(); got[3] != 4 || got[2] != 3 {
 		t.Errorf("%v", got)
@@ -153,7 +155,7 @@ func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 		set.Put(snapshot(t, "u", "", "example.org.", serialOf(serial)), true)
 		time.Sleep(time.Millisecond) // so that there is time for many, were they not coalesced
 	}
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		got := target.serials()
 		if got[len(got)-1] == last {
@@ -223,10 +225,10 @@ func TestNotify_targetsAreIndependent(t *testing.T) {
 		z := name.MustParse(string(rune('a'+i%26)) + string(rune('a'+i/26)) + ".example.").String()
 		set.Put(snapshot(t, z, "", z, 1), true)
 	}
-	start(t, Config{Zones: set, Notify: []Target{{Addr: dead.at()}, {Addr: alive.at()}}, NotifyTimeout: 10 * time.Second})
+	start(t, Config{Zones: set, Notify: []Target{{Addr: dead.at()}, {Addr: alive.at()}}, NotifyTimeout: time.Hour})
 	begin := time.Now()
 	alive.wait(t, 200)
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("200 zones after %s", took)
 	}
 }

@@ -68,7 +68,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	}
 	config := func(least int) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		client, key := member("a"), layout.Keys{Prefix: apiserver.Prefix}.Internal()+"config"
 		r, err := client.Get(ctx, key)
@@ -102,7 +102,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	}
 	write := func(by string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		if _, err := member(by).Put(ctx, "/of-a-newer-version", by); err != nil {
 			t.Errorf("etcd takes no writes by member %s: %v", by, err)

@@ -117,7 +117,7 @@ func (p *peers) client(name string) *clientv3.Client {
 
 func (p *peers) put(by, key string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		_, err := p.client(by).Put(ctx, key, "v")

@@ -266,7 +266,7 @@ func answer(at netip.AddrPort, fqdn string) (text string, there bool, err error)
 	question := new(mdns.Msg)
 	question.SetQuestion(fqdn, mdns.TypeTXT)
 	question.RecursionDesired = false
-	answer, _, err := (&mdns.Client{Timeout: time.Second}).Exchange(question, at.String())
+	answer, _, err := (&mdns.Client{Timeout: 15 * time.Second}).Exchange(question, at.String())
 	if err != nil {
 		return "", false, err
 	}

@@ -269,7 +269,7 @@ func serialAt(t *testing.T, at netip.AddrPort) uint32 {
 	t.Helper()
 	question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)
 	question.RecursionDesired = false
-	answer, _, err := (&mdns.Client{Timeout: time.Second}).Exchange(question, at.String())
+	answer, _, err := (&mdns.Client{Timeout: 15 * time.Second}).Exchange(question, at.String())
 	if err != nil {
 		return 0
 	}
