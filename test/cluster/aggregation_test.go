@@ -142,7 +142,7 @@ func presented(ctx context.Context, c *cluster) (string, error) {
 // through the aggregator; one that cannot be read is not taken.
 func TestAggregation_certificateIsFollowed(t *testing.T) {
 	c := need(t)
-	ctx := within(t, 3*time.Minute)
+	ctx := within(t, 2*waitTimeout)
 	_, objects := clients(t, c.kube.Admin())
 	before, err := presented(ctx, c)
 	if err != nil {
@@ -171,7 +171,7 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 	}
 	// The server looks when the file changes; that it has looked shows in what it logs.
 	for !strings.Contains(c.server.Log(), "no key") && !strings.Contains(c.server.Log(), "tls: failed to find any PEM data") {
-		if time.Since(begin) > 90*time.Second {
+		if time.Since(begin) > waitTimeout {
 			t.Fatalf("the server says nothing of a key that is none:\n%s", c.server.Log())
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -188,7 +188,7 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 		if now, err = presented(ctx, c); err != nil {
 			t.Fatal(err)
 		}
-		if time.Since(begin) > 90*time.Second {
+		if time.Since(begin) > waitTimeout {
 			t.Fatalf("it still shows the old certificate:\n%s", c.server.Log())
 		}
 	}

@@ -111,7 +111,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 
 	programs := map[string]*beside{}
 	for of, args := range map[string][]string{
-		"controller": {"--record-retry-base-delay", "1s", "--class-health-check-interval", "2s", "--lease-duration", "4s"},
+		"controller": {"--record-retry-base-delay", "1s", "--class-health-check-interval", "2s", rig.LongLease},
 		"primary":    {"--dns-listen", dns.String()},
 	} {
 		account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-"+of)
@@ -122,9 +122,9 @@ func TestController_secretsAreNowhere(t *testing.T) {
 	}
 	kubectl(objects.String(), "apply", "-f", "-")
 	defer func() {
-		kubectl("", "delete", "namespace", namespace, "--timeout=90s")
+		kubectl("", "delete", "namespace", namespace, namespaceTimeout)
 		for name := range blocks {
-			kubectl("", "delete", "dnsclass", "canary-"+name, "--timeout=60s")
+			kubectl("", "delete", "dnsclass", "canary-"+name, "--timeout=2m")
 		}
 	}()
 	eventually(t, "every class has failed, and was asked for its health", func() bool {

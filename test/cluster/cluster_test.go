@@ -25,8 +25,11 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const waitTimeout = 2 * time.Minute
+// waitTimeout bounds all waits of a test together. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 4 * time.Minute
+
+// namespaceTimeout is longer than the controller of namespaces waits before it tries a deletion again, a minute.
+const namespaceTimeout = "--timeout=3m"
 
 // home is where everything of this test binary lies; TestMain removes it.
 var home string
@@ -42,6 +45,8 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(home)
+		// What kubectl has discovered at a port is of another control plane when the port is given out again.
+		os.Setenv("KUBECACHEDIR", filepath.Join(home, "kubectl"))
 		code := m.Run()
 		if started.Load() {
 			if c, _ := shared(); c != nil {

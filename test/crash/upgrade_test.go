@@ -420,7 +420,7 @@ func (d *delivered) follows(ctx context.Context, t *testing.T) {
 // deliver lets a controller of a version work: what is written reaches the secondary, and Record and Zone are Ready.
 func (d *delivered) deliver(ctx context.Context, t *testing.T, by *world, address string) {
 	t.Helper()
-	controller := must(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0", "--lease-duration", "4s"))(t)
+	controller := must(rig.StartProcess(nil, t.TempDir(), by.program, "controller", "--kubeconfig", d.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0", "--lease-duration", "30s"))(t)
 	defer controller.End()
 	d.record(ctx, t, "www", "A", address)
 	var serial uint32
