@@ -13,10 +13,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"kubi.zone/kubizone/pkg/cmd/doctor"
+	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -85,17 +87,34 @@ func (i *installation) doctor() (code int, status, text map[string]string) {
 	return code, status, text
 }
 
-// diagnosed holds the doctor to what is there: checks not named are not looked at.
+// diagnosed holds the doctor to what is there, once kube-apiserver has heard of it: it follows roles, APIServices and
+// kinds by informers. Checks not named are not looked at.
 func (i *installation) diagnosed(when string, code int, want map[string]string) {
+	i.t.Helper()
+	for start := time.Now(); ; rig.Pause(start) {
+		wrong := i.misdiagnosed(code, want)
+		if len(wrong) == 0 {
+			return
+		}
+		if time.Since(start) > waitTimeout {
+			i.t.Errorf("%s: %s", when, strings.Join(wrong, "\n"))
+			return
+		}
+	}
+}
+
+// misdiagnosed is what the doctor says otherwise.
+func (i *installation) misdiagnosed(code int, want map[string]string) (wrong []string) {
 	i.t.Helper()
 	got, status, text := i.doctor()
 	if got != code {
-		i.t.Errorf("%s: doctor ends with %d, want %d: %v", when, got, code, text)
+		wrong = append(wrong, fmt.Sprintf("doctor ends with %d, want %d: %v", got, code, text))
 	}
 	for check, words := range want {
 		wanted, says, _ := strings.Cut(words, " ")
 		if status[check] != wanted || !strings.Contains(text[check], says) {
-			i.t.Errorf("%s: %s is %s %s, want %s", when, check, status[check], text[check], words)
+			wrong = append(wrong, fmt.Sprintf("%s is %s %s, want %s", check, status[check], text[check], words))
 		}
 	}
+	return wrong
 }

@@ -159,7 +159,7 @@ func (p *pod) start(template corev1.PodTemplateSpec) {
 		command.Process.Signal(signal)
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(waitTimeout):
 			command.Process.Kill()
 			p.r.t.Errorf("%s does not stop", p.name)
 		}

@@ -129,7 +129,7 @@ func (r *release) helm(arguments ...string) (string, error) {
 	if slices.Contains([]string{"install", "upgrade"}, arguments[0]) {
 		arguments = append(arguments, "--post-renderer", "rig", "-f", r.values)
 	}
-	return helm(r.t, []string{"HELM_PLUGINS=" + r.plugins}, arguments...)
+	return helm(r.t, []string{"HELM_PLUGINS=" + r.plugins, r.discovered}, arguments...)
 }
 
 // mustHelm is helm without an error.
@@ -172,7 +172,11 @@ func (r *release) startReady(objects []*unstructured.Unstructured, name string) 
 		if object.GetKind() != "Deployment" || object.GetName() != name {
 			continue
 		}
-		log, stop := r.start(name, as[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args)
+		var further []string
+		if name == "kubizone-controller" {
+			further = append(further, rig.LongLease)
+		}
+		log, stop := r.start(name, as[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args, further...)
 		for start := time.Now(); !strings.Contains("\n"+log.String(), "\nready"); rig.Pause(start) {
 			if time.Since(start) > waitTimeout {
 				r.t.Fatalf("%s is not ready:\n%s", name, log)
@@ -192,7 +196,9 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	if out, stderr, err := r.run(monitoringKinds(), "apply", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
 	}
-	r.must("wait", "--for=condition=Established", "customresourcedefinitions", "--all")
+	if err := r.kube.WaitDefinitions(r.context()); err != nil {
+		t.Fatal(err)
+	}
 
 	// Each mode can be installed, and none becomes another.
 	for mode, other := range map[string]string{"ha": "embedded", "external-etcd": "ha"} {
@@ -224,7 +230,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	if out, stderr, err := r.run(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1), "create", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
 	}
-	r.must("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=60s")
+	r.must("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
 	r.diagnosed("with a release", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK", "controller": "OK"})
 
 	// The primary transfers the zone with the key of its Secret, and not without.

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -47,10 +48,14 @@ type installation struct {
 	data    string  // of the server's etcd
 	port    string  // of the server
 	log     *buffer // what the server says
+	// discovered tells kubectl and helm to keep what they discover where no other test does: what they have of a port
+	// is of another control plane when the port is given out again.
+	discovered string
 }
 
+// context is for one program, which may wait for as long as namespaceTimeout says.
 func (i *installation) context() context.Context {
-	ctx, cancel := context.WithTimeout(i.t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(i.t.Context(), 2*waitTimeout)
 	i.t.Cleanup(cancel)
 	return ctx
 }
@@ -58,6 +63,7 @@ func (i *installation) context() context.Context {
 // run is kubectl as administrator; stdin may be empty.
 func (i *installation) run(stdin string, arguments ...string) (out, stderr string, err error) {
 	command := exec.CommandContext(i.context(), i.kubectl, append([]string{"--kubeconfig", i.kube.AdminKubeconfig()}, arguments...)...)
+	command.Env = append(os.Environ(), i.discovered)
 	var o, e bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &o, &e
 	err = command.Run()
@@ -93,7 +99,7 @@ func newInstallation(t *testing.T, form string) *installation {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	i := &installation{t: t, kubectl: kubectl(t), data: t.TempDir()}
+	i := &installation{t: t, kubectl: kubectl(t), data: t.TempDir(), discovered: "KUBECACHEDIR=" + t.TempDir()}
 	for _, program := range []string{"kube-apiserver", "kube-controller-manager"} {
 		_, err := rig.KubeProgram(program)
 		rig.SkipMissing(t, err)
@@ -163,7 +169,7 @@ func (i *installation) start(account string, arguments []string, further ...stri
 		command.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(waitTimeout):
 			command.Process.Kill()
 			t.Errorf("%s does not stop", account)
 		}
@@ -297,7 +303,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 
 	// M4
 	i.must("delete", "apiservice", kuberig.APIServiceName)
-	i.must("delete", "-k", i.dir, "--ignore-not-found", "--timeout=60s")
+	i.must("delete", "-k", i.dir, "--ignore-not-found", namespaceTimeout)
 	i.absent(render(t, i.dir))
 	i.must("delete", "namespace", "team-a", namespaceTimeout)
 }
