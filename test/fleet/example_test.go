@@ -28,7 +28,7 @@ func (w *world) startDelivery() netip.AddrPort {
 	at, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", at.String()}, {"controller", "--lease", w.namespace + "/controller", "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", at.String()}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

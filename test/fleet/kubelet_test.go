@@ -61,6 +61,8 @@ type localPod struct {
 	env []string
 	// stopped is when the pod was first seen to be deleted.
 	stopped time.Time
+	// failed counts the probes in a row that failed.
+	failed int
 	// written and shown are the files of the volume as they are here, and as they are in the cluster.
 	written, shown map[string]string
 }
@@ -363,7 +365,9 @@ func (k *kubelet) refresh(p *localPod) error {
 	}
 	ready := corev1.ConditionFalse
 	if err := k.probe(p); err == nil {
-		ready = corev1.ConditionTrue
+		ready, p.failed = corev1.ConditionTrue, 0
+	} else if p.failed++; p.failed < probeFailures {
+		return nil // not yet unready, as a kubelet sees it
 	}
 	if slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == ready }) {
 		return nil
@@ -384,6 +388,9 @@ func (k *kubelet) refresh(p *localPod) error {
 	}
 	return err
 }
+
+// probeFailures is the failureThreshold of the readiness probes of the fleet.
+const probeFailures = 2
 
 // probes verifies no certificate, as a kubelet does not.
 var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

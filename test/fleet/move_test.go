@@ -49,7 +49,7 @@ func askThroughout(ctx context.Context, servers []netip.AddrPort, expected map[s
 		for name, want := range expected {
 			running.Go(func() {
 				for n := 0; ctx.Err() == nil; n++ {
-					client := mdns.Client{Timeout: 5 * time.Second}
+					client := mdns.Client{Timeout: 30 * time.Second}
 					if n%10 == 9 {
 						client.Net = "tcp"
 					}
@@ -170,7 +170,9 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	// bindy: its objects, an operator that writes them again and again, and pods that answer for the zone.
 	here, err := os.Getwd()
 	w.must(err)
-	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml\nkubectl wait crd --all --for=condition=Established --timeout=1m\nkubectl apply -f objects.yaml", here, here))
+	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml", here, here))
+	w.must(w.kube.WaitDefinitions(rig.Within(t, waitTimeout)))
+	shell("kubectl apply -f objects.yaml")
 	b := &bindy{w: w, cluster: "production", servers: []string{"production-primary-0", "production-secondary-0"}, owners: map[string]types.UID{}}
 	custom, err := dynamic.NewForConfig(w.kube.Admin())
 	w.must(err)
@@ -204,7 +206,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	primary, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

@@ -115,7 +115,7 @@ func (p *proxy) choose() (string, bool) {
 	return "", false
 }
 
-const proxyTimeout = 5 * time.Second
+const proxyTimeout = 30 * time.Second
 
 func (p *proxy) forwardPackets() error {
 	from, err := net.ListenPacket("udp", p.at.String())

@@ -32,8 +32,9 @@ const (
 	restartServers, restartZones = 3, 20
 	resolvers                    = 32
 	// tryTimeout is how long a resolver waits for one server before it asks the next one; a question has one try for
-	// each server.
-	tryTimeout = 800 * time.Millisecond
+	// each server. It is longer than that of resolvers: servers and resolvers share the processors with other tests,
+	// and a question that a server has lost is not answered later either.
+	tryTimeout = 3 * time.Second
 )
 
 // load asks the servers of an NS set as resolvers do: a question that a server does not answer, or answers with a
