@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"regexp"
@@ -930,12 +931,16 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 // controller-runtime, because the controller says itself when it tries again.
 func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 	s := need(t, &first)
-	reserved, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := reserved.Addr().String()
-	reserved.Close()
+	// Ports below 32768 are given to no other program by chance between the end of this listener and the controller's.
+	var address string
+	eventually(t, func() error {
+		address = fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12768))
+		reserved, err := net.Listen("tcp", address)
+		if err == nil {
+			err = reserved.Close()
+		}
+		return err
+	})
 	s.startController(t, "--metrics-bind-address="+address)
 	h := newShoot(t, s, "alerts")
 	if err := h.component(h.values("api", "A", "no address")).Deploy(t.Context()); err != nil {
