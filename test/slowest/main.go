@@ -148,8 +148,8 @@ func (r *report) endTest(p *pkg, e event) {
 }
 
 const (
-	// longMessage is from how many lines on a message comes before shorter ones, and maxMessage how many of its last lines
-	// are shown.
+	// longMessage is from how many lines on a message comes before shorter ones, and maxMessage how many of its last
+	// lines are shown.
 	longMessage = 10
 	maxMessage  = 200
 )

@@ -98,9 +98,9 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 }
 
 // askElsewhere asks the servers of a parent that is no Zone, each at all of its addresses. At least one address of each
-// server has to answer, and a DS is everywhere if each address that answers has it. One that does not answer is taken to
-// have what the others of its server have: many machines have no IPv6, and named counts parent-propagation-delay and the
-// TTL of the DS after what is found here (S12.6).
+// server has to answer, and a DS is everywhere if each address that answers has it. One that does not answer is taken
+// to have what the others of its server have: many machines have no IPv6, and named counts parent-propagation-delay
+// and the TTL of the DS after what is found here (S12.6).
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()

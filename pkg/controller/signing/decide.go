@@ -51,8 +51,8 @@ type parent struct {
 	elsewhere bool
 	// everywhere are the DS that each server has, anywhere those that one has.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl of the DS there: derived ones have that of the name servers of the zone. longestTTL is the longest that was seen
-	// of it: once the DS is gone, only this says how long caches have it.
+	// ttl of the DS there: derived ones have that of the name servers of the zone. longestTTL is the longest that was
+	// seen of it: once the DS is gone, only this says how long caches have it.
 	ttl, longestTTL time.Duration
 }
 

@@ -35,9 +35,9 @@ const (
 	// remindInterval is the time between two rounds in which secondaries are told again of what they have not
 	// confirmed: what they were told may have been lost, or been too early.
 	remindInterval = 30 * time.Second
-	// earlyTime is how long the targets of a class are told of its catalog each secretInterval since the class is served
-	// with these peers. A server that asked for the catalog before it was here forgets a NOTIFY that comes while its
-	// question is under way (BIND), and has no zone of the class before the next one.
+	// earlyTime is how long the targets of a class are told of its catalog each secretInterval since the class is
+	// served with these peers. A server that asked for the catalog before it was here forgets a NOTIFY that comes
+	// while its question is under way (BIND), and has no zone of the class before the next one.
 	earlyTime = time.Minute
 	// askTimeout bounds one request to the API.
 	askTimeout = 10 * time.Second
