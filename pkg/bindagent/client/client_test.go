@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -342,6 +343,28 @@ func TestSend_believesLittle(t *testing.T) {
 		server.Close()
 		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), server.URL) {
 			t.Errorf("a server that %s: %v", what, err)
+		}
+	}
+	for what, test := range map[string]struct {
+		keys, ds int
+		refused  bool
+	}{"has many": {maxKeys, maxKeys, false}, "has too many keys": {maxKeys + 1, 1, true}, "has too many DS": {1, maxKeys + 1, true}} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var answer any
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/health"):
+				answer = protocol.Health{Agent: "kubizone"}
+			case strings.HasSuffix(r.URL.Path, "/status"):
+				answer = protocol.ZoneResponse{DNSSEC: &protocol.DNSSECStatus{Keys: make([]protocol.DNSSECKey, test.keys)}}
+			default:
+				answer = protocol.DS{Records: make([]protocol.DSRecord, test.ds)}
+			}
+			_ = json.NewEncoder(w).Encode(answer)
+		}))
+		signing, err := newClient(t, server.URL).ReadSigning(t.Context(), zone)
+		server.Close()
+		if (err != nil) != test.refused || !test.refused && (len(signing.Status.Keys) != test.keys || len(signing.DS) != test.ds) {
+			t.Errorf("a server that %s: %d DS, %v", what, len(signing.DS), err)
 		}
 	}
 	if reached {

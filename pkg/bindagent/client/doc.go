@@ -11,7 +11,7 @@
 //	C2. A bindcar is sent a new zone only after it has said, in the same turn, that it has none of that name: it would
 //	    overwrite the file and remove the journal of one that it has.
 //	C3. A zone for which the dialect has no form is refused here, with the reason, and nothing is sent.
-//	C4. Answers are bounded in octets and time, and redirects are not followed.
+//	C4. Answers are bounded in octets, time and number of keys, and redirects are not followed.
 //
 // The package knows nothing of classes or deliveries: which zones a server has its caller decides, and asks its fence
 // before each request that changes something.

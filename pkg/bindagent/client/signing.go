@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"kubi.zone/kubizone/pkg/bindagent/protocol"
@@ -22,6 +23,9 @@ type Signing struct {
 	// DS are those of the keys that sign the zone's keys, and that the server publishes.
 	DS []protocol.DSRecord
 }
+
+// maxKeys is how many keys a zone may have at a server, and how many DS: named has two or three of each during a rollover.
+const maxKeys = 64
 
 // takeAgentTurn is takeTurn at a server that signs. A bindcar does not say which state its keys are in.
 func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
@@ -51,9 +55,15 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	if signing.Status == nil {
 		return signing, nil
 	}
+	if keys := len(signing.Status.Keys); keys > maxKeys {
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys of zone %s, and %d are the most; look at the keys of the zone there", c.config.URL, keys, zone, maxKeys)}
+	}
 	var ds protocol.DS
 	if err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/ds", nil, &ds); err != nil && statusOf(err) != http.StatusNotFound {
 		return Signing{}, err
+	}
+	if records := len(ds.Records); records > maxKeys {
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d DS of zone %s, and %d are the most; look at the keys of the zone there", c.config.URL, records, zone, maxKeys)}
 	}
 	signing.DS = ds.Records
 	return signing, nil

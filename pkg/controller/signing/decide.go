@@ -244,25 +244,30 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// wantedDS are the DS that the parent is to have. They follow from the states of the keys alone: that of a new key
+// maxDS is how many DS the status has (S12.3).
+const maxDS = 16
+
+// wantedDS are the DS that the parent is to have, maxDS at most. They follow from the states of the keys alone: that of a new key
 // joins that of the former one, which leaves when no resolver needs it any more.
 func wantedDS(signing client.Signing) []v1alpha1.DelegationSigner {
 	replaced := slices.ContainsFunc(signing.Status.Keys, func(key keyState) bool { return key.DSState == dsOmnipresent })
-	wanted := []v1alpha1.DelegationSigner{}
+	needed := map[uint16]bool{}
 	for _, key := range signing.Status.Keys {
-		if key.DSState != dsRumoured && key.DSState != dsOmnipresent && (key.DSState != dsUnretentive || replaced) {
-			continue
+		if key.DSState == dsRumoured || key.DSState == dsOmnipresent || key.DSState == dsUnretentive && !replaced {
+			needed[key.Tag] = true
 		}
-		for _, ds := range signing.DS {
-			if ds.KeyTag == key.Tag {
-				wanted = append(wanted, v1alpha1.DelegationSigner{KeyTag: int32(ds.KeyTag), Algorithm: int32(ds.Algorithm), DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
-			}
+	}
+	wanted := []v1alpha1.DelegationSigner{}
+	for _, ds := range signing.DS {
+		if needed[ds.KeyTag] {
+			wanted = append(wanted, v1alpha1.DelegationSigner{KeyTag: int32(ds.KeyTag), Algorithm: int32(ds.Algorithm), DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
 		}
 	}
 	slices.SortFunc(wanted, func(a, b v1alpha1.DelegationSigner) int {
-		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Digest, b.Digest))
+		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Algorithm, b.Algorithm), cmp.Compare(a.DigestType, b.DigestType), cmp.Compare(a.Digest, b.Digest))
 	})
-	return wanted
+	wanted = slices.Compact(wanted)
+	return wanted[:min(len(wanted), maxDS)]
 }
 
 type keyState = protocol.DNSSECKey

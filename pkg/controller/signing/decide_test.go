@@ -60,6 +60,19 @@ func TestWantedDS_S12_6(t *testing.T) {
 	}
 }
 
+// An agent, which a tenant may have replaced, repeats keys and DS: each DS is wanted once, and no more than a status has.
+func TestWantedDS_isBounded_S12_3(t *testing.T) {
+	repeated := signedBy("rumoured")
+	repeated.Status.Keys = slices.Repeat(repeated.Status.Keys, 32)
+	repeated.DS = slices.Repeat(repeated.DS, 64)
+	if got := wantedDS(repeated); !slices.Equal(got, dsOf(1)) {
+		t.Errorf("%d DS of one key: %v", len(got), got)
+	}
+	if got := wantedDS(signedBy(slices.Repeat([]string{"rumoured"}, maxDS+1)...)); !slices.Equal(got, dsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) {
+		t.Errorf("%d DS: %v", len(got), got)
+	}
+}
+
 // S12.5, S12.6, S12.7: what each fact leads to.
 func TestDecide_S12_5(t *testing.T) {
 	fast := times{maxZoneTTL: time.Hour, parentDSTTL: 2 * time.Hour, dnskey: time.Minute}
