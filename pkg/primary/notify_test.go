@@ -194,7 +194,7 @@ func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 		return confirm(n, m)
 	})
 	set := served(snapshot(t, "u", "", "example.org.", 1))
-	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: 50 * time.Millisecond, NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: time.Second, NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
 	target.wait(t, 4)
 	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
 	target.wait(t, 5)

@@ -180,7 +180,7 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	})
 	plan, _ := zoneAt(10, "first")
 	w.put(t, plan)
-	plan.CallTimeout = 300 * time.Millisecond
+	plan.CallTimeout = time.Second
 	for _, test := range []struct {
 		theirs            uint32
 		serial, confirmed serial.Serial
@@ -225,7 +225,7 @@ func TestDeliver_findsWhatSignersHave_S6_9(t *testing.T) {
 	check := func(what string, plan delivery.Plan, confirmed serial.Serial, rows ...serial.Serial) {
 		t.Helper()
 		if confirmed == 0 {
-			plan.CallTimeout = 300 * time.Millisecond // all of it is waited
+			plan.CallTimeout = time.Second // all of it is waited
 		}
 		report, err := p.Deliver(t.Context(), plan, pass)
 		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {

@@ -287,7 +287,7 @@ func proveSigned(t *testing.T, at netip.AddrPort, fqdn string, of uint16) {
 	ask := func(owner string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG) {
 		question := new(mdns.Msg).SetQuestion(owner, of)
 		question.SetEdns0(4096, true)
-		answer, _, err := (&mdns.Client{Timeout: 5 * time.Second, Net: "tcp"}).Exchange(question, at.String())
+		answer, _, err := (&mdns.Client{Timeout: 30 * time.Second, Net: "tcp"}).Exchange(question, at.String())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -139,14 +139,14 @@ func names(all []held) (zones []string) {
 func (r *running) wait(t *testing.T, all []held) (there []held) {
 	t.Helper()
 	waiting, asked := all, time.Now()
-	deadline := time.Now().Add(20*time.Second + time.Duration(len(all))*100*time.Millisecond)
+	deadline := time.Now().Add(2*time.Minute + time.Duration(len(all))*100*time.Millisecond)
 	for len(waiting) > 0 {
 		serials, err := r.dig.Serials(t.Context(), names(waiting))
 		var still []held
 		for _, z := range waiting {
 			if serial, ok := serials[z.fqdn]; ok && serial == z.serial {
 				there = append(there, z)
-				deadline = time.Now().Add(20 * time.Second)
+				deadline = time.Now().Add(2 * time.Minute)
 			} else {
 				still = append(still, z)
 			}
@@ -172,8 +172,8 @@ func (r *running) wait(t *testing.T, all []held) (there []held) {
 // holds compares what the judge has with what each zone contains, and reads what it says.
 func (r *running) holds(t *testing.T, all []held) {
 	t.Helper()
-	ctx := subject.Within(t, 5*time.Minute)
 	there := r.wait(t, all)
+	ctx := subject.Within(t, 5*time.Minute)
 	got, err := r.dig.Transfers(ctx, names(there))
 	if err != nil {
 		t.Fatal(err)
