@@ -122,19 +122,32 @@ func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Obje
 	if err := b.judge.allowWrite(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
 	}
-	if of := obj.(sized); b.clusters != nil {
-		done, err := b.judge.budgets.AdmitCluster(b.resource, of.GetNamespace(), of.GetName(), func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
-		if err != nil {
-			return err
-		}
-		defer done()
+	done, err := b.admitCluster(ctx, obj.(sized))
+	if err != nil {
+		return err
 	}
-	err := b.Interface.Create(ctx, key, obj, out, ttl)
+	defer done()
+	err = b.Interface.Create(ctx, key, obj, out, ttl)
 	b.charge(obj.(sized), err)
 	return err
 }
 
+// admitCluster asks the budget of Bind9Clusters for a creation, which is under way until done is called.
+func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err error) {
+	if b.clusters == nil {
+		return func() {}, nil
+	}
+	return b.judge.budgets.AdmitCluster(b.resource, of.GetNamespace(), of.GetName(), func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
+}
+
+// GuaranteedUpdate creates too: server-side apply of an object that is not there comes as an update.
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+	var done func() // of a creation that is admitted, once for all calls of the function below
+	defer func() {
+		if done != nil {
+			done()
+		}
+	}()
 	err := b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		var before sized
 		if response.ResourceVersion != 0 {
@@ -144,7 +157,11 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 		if err != nil {
 			return out, ttl, err
 		}
-		return out, ttl, b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
+		if err := b.judge.allowWrite(ctx, asked{resource: b.resource, before: before, after: out.(sized)}); err != nil || before != nil || done != nil {
+			return out, ttl, err
+		}
+		done, err = b.admitCluster(ctx, out.(sized))
+		return out, ttl, err
 	}, cached)
 	b.charge(destination.(sized), err)
 	return err

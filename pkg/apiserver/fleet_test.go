@@ -327,16 +327,42 @@ func TestFleet_budget_S11_2(t *testing.T) {
 }
 
 // S9.5: of creations at the same time no more pass than the namespace may have, a namespace that has them all changes
-// them, and one that is deleted makes room. Another namespace has its own number.
+// them, and one that is deleted makes room. Another namespace has its own number. Server-side apply creates too.
 func TestFleet_clusters_S9_5(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Options{Stored: "unlimited", Written: "unlimited", Clusters: "3", Burst: time.Minute}
 	})
-	ctx, clusters := t.Context(), client.Bind9V1alpha1().Bind9Clusters("tenant")
-	create := func(name string) error {
-		_, err := clusters.Create(ctx, fleetCluster(name), metav1.CreateOptions{})
-		return err
-	}
+	t.Run("create", func(t *testing.T) {
+		clusters := client.Bind9V1alpha1().Bind9Clusters("creates")
+		create := func(name string) error {
+			_, err := clusters.Create(t.Context(), fleetCluster(name), metav1.CreateOptions{})
+			return err
+		}
+		testClusterBudget(t, clusters, create)
+		if err := create("again"); err == nil {
+			t.Error("a cluster is made again")
+		}
+		if _, err := client.Bind9V1alpha1().Bind9Clusters("another").Create(t.Context(), fleetCluster("edge"), metav1.CreateOptions{}); err != nil {
+			t.Errorf("in another namespace: %v", err)
+		}
+	})
+	t.Run("apply", func(t *testing.T) {
+		clusters := client.Bind9V1alpha1().Bind9Clusters("applies")
+		apply := func(name string, replicas int) error {
+			body := fmt.Sprintf(`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":%q},"spec":{"secondary":{"replicas":%d}}}`, name, replicas)
+			_, err := clusters.Patch(t.Context(), name, types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: "m"})
+			return err
+		}
+		testClusterBudget(t, clusters, func(name string) error { return apply(name, 1) })
+		if err := apply("again", 2); err != nil {
+			t.Errorf("a change of one that is there: %v", err)
+		}
+	})
+}
+
+// testClusterBudget creates clusters in a namespace that may have three, and leaves it with three, one of them "again".
+func testClusterBudget(t *testing.T, clusters typed.Bind9ClusterInterface, create func(name string) error) {
+	ctx := t.Context()
 	var all sync.WaitGroup
 	for i := range 12 {
 		all.Go(func() {
@@ -366,14 +392,8 @@ func TestFleet_clusters_S9_5(t *testing.T) {
 	if err := create("beyond"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "has 3 Bind9Clusters and 1 under way, this one included, and may have 3 (S9.5)") || len(has) != 3 {
 		t.Fatalf("beyond %q: %v", has, err)
 	}
-	if err := create(has[0]); err == nil {
-		t.Error("a cluster is made again")
-	}
 	if _, err := clusters.Patch(ctx, has[0], types.MergePatchType, []byte(`{"spec":{"secondary":{"replicas":9}}}`), metav1.PatchOptions{}); err != nil {
 		t.Errorf("a change of one that is there: %v", err)
-	}
-	if _, err := client.Bind9V1alpha1().Bind9Clusters("tenant-b").Create(ctx, fleetCluster("edge"), metav1.CreateOptions{}); err != nil {
-		t.Errorf("in another namespace: %v", err)
 	}
 	if err := clusters.Delete(ctx, has[0], metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
