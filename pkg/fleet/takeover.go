@@ -85,7 +85,7 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 	now := metav1.Now()
 	owners = append(owners, metav1.ManagedFieldsEntry{
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
 	})
 	// A field that is said to be ours goes with the next apply, if that has it not.
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})

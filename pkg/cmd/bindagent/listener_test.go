@@ -108,7 +108,7 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 		return encrypted, err
 	}
 	var all sync.WaitGroup
-	held, opened := make(chan net.Conn, 1000), 0
+	held := make(chan net.Conn, 1000)
 	for from := range 50 {
 		all.Go(func() {
 			for i := range 20 {
@@ -121,10 +121,12 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 	}
 	all.Wait()
 	close(held)
-	for conn := range held {
-		opened++
-		defer conn.Close()
-	}
+	opened := len(held)
+	t.Cleanup(func() {
+		for conn := range held {
+			conn.Close()
+		}
+	})
 	if opened < 900 {
 		t.Fatalf("%d connections were opened, want 900 of 1,000 at least", opened)
 	}
