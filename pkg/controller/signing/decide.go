@@ -226,7 +226,7 @@ func (d *decision) decideSigned(f *facts) {
 		d.say("the signer does not say how the zone is signed")
 		return
 	}
-	wanted := wantedDS(f.signing)
+	wanted := wantedDS(f)
 	if wait := f.times.maxZoneTTL - d.since(f); len(d.status.DS) == 0 && wait > 0 {
 		d.say("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.again = min(max(wait, time.Second), settledInterval)
@@ -244,21 +244,40 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// maxDS is how many DS the status has (S12.3).
-const maxDS = 16
+// maxDS is how many DS the status has (S12.3), and maxWaiting how many key-signing keys may wait for a parent that has the
+// DS of none of them.
+const maxDS, maxWaiting = 16, 3
 
-// wantedDS are the DS that the parent is to have, maxDS at most. They follow from the states of the keys alone: that of a new key
-// joins that of the former one, which leaves when no resolver needs it any more.
-func wantedDS(signing client.Signing) []v1alpha1.DelegationSigner {
-	replaced := slices.ContainsFunc(signing.Status.Keys, func(key keyState) bool { return key.DSState == dsOmnipresent })
+// wantedDS are the DS that the parent is to have, maxDS at most. They follow from the states of the keys: that of a new
+// key joins that of the former one, which leaves when no resolver needs it any more. A policy replaces keys also where
+// the parent never gets their DS, and named keeps each of them until it is told that its DS is gone: beyond maxWaiting
+// the former ones leave. One that has left does not come back.
+func wantedDS(f *facts) []v1alpha1.DelegationSigner {
+	keys := f.signing.Status.Keys
+	has := func(state string) bool {
+		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
+	}
+	replaced, comes := has(dsOmnipresent), has(dsRumoured)
+	waiting := 0
+	for _, key := range keys {
+		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
+			waiting++
+		}
+	}
 	needed := map[uint16]bool{}
-	for _, key := range signing.Status.Keys {
-		if key.DSState == dsRumoured || key.DSState == dsOmnipresent || key.DSState == dsUnretentive && !replaced {
+	for _, key := range keys {
+		switch key.DSState {
+		case dsRumoured, dsOmnipresent:
 			needed[key.Tag] = true
+		case dsUnretentive:
+			unused := f.unknown == "" && waiting > maxWaiting && !hasDS(f.anywhere, key.Tag)
+			if left := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(comes && left) {
+				needed[key.Tag] = true
+			}
 		}
 	}
 	wanted := []v1alpha1.DelegationSigner{}
-	for _, ds := range signing.DS {
+	for _, ds := range f.signing.DS {
 		if needed[ds.KeyTag] {
 			wanted = append(wanted, v1alpha1.DelegationSigner{KeyTag: int32(ds.KeyTag), Algorithm: int32(ds.Algorithm), DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
 		}
@@ -270,26 +289,27 @@ func wantedDS(signing client.Signing) []v1alpha1.DelegationSigner {
 	return wanted[:min(len(wanted), maxDS)]
 }
 
+func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {
+	return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
+}
+
 type keyState = protocol.DNSSECKey
 
 // watchParent tells the signer of DS that have come to every server of the parent, or have left them all (G3).
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
-	has := func(list []v1alpha1.DelegationSigner, tag uint16) bool {
-		return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
-	}
 	// named counts parentDSTTL from the moment when it is told, and then takes the former key away.
 	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {
-		case key.DSState == dsRumoured && has(wanted, key.Tag):
-			if f.unknown == "" && has(f.everywhere, key.Tag) && !tooLong {
+		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
+			if f.unknown == "" && hasDS(f.everywhere, key.Tag) && !tooLong {
 				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
 			}
-		case key.DSState == dsUnretentive && !has(wanted, key.Tag):
-			if f.unknown == "" && !has(f.anywhere, key.Tag) {
+		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
+			if f.unknown == "" && !hasDS(f.anywhere, key.Tag) {
 				d.tell = append(d.tell, told{key.Tag, protocol.DSWithdrawn})
 			} else {
 				going = append(going, fmt.Sprint(key.Tag))

@@ -54,7 +54,8 @@ func TestWantedDS_S12_6(t *testing.T) {
 		"a third one comes before the second":      {[]string{"unretentive", "unretentive", "rumoured"}, []int32{1, 2, 3}},
 		"the zone's keys are all on their way out": {[]string{"unretentive"}, []int32{1}},
 	} {
-		if got := wantedDS(signedBy(test.states...)); !slices.Equal(got, dsOf(test.want...)) {
+		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(1, 2, 3)}}
+		if got := wantedDS(f); !slices.Equal(got, dsOf(test.want...)) {
 			t.Errorf("%s: %v, want the DS of %v", name, got, test.want)
 		}
 	}
@@ -65,10 +66,11 @@ func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	repeated := signedBy("rumoured")
 	repeated.Status.Keys = slices.Repeat(repeated.Status.Keys, 32)
 	repeated.DS = slices.Repeat(repeated.DS, 64)
-	if got := wantedDS(repeated); !slices.Equal(got, dsOf(1)) {
+	if got := wantedDS(&facts{signing: repeated, status: &v1alpha1.ZoneDNSSECStatus{}}); !slices.Equal(got, dsOf(1)) {
 		t.Errorf("%d DS of one key: %v", len(got), got)
 	}
-	if got := wantedDS(signedBy(slices.Repeat([]string{"rumoured"}, maxDS+1)...)); !slices.Equal(got, dsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) {
+	many := &facts{signing: signedBy(slices.Repeat([]string{"rumoured"}, maxDS+1)...), status: &v1alpha1.ZoneDNSSECStatus{}}
+	if got := wantedDS(many); !slices.Equal(got, dsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) {
 		t.Errorf("%d DS: %v", len(got), got)
 	}
 }
@@ -153,6 +155,30 @@ func TestDecide_S12_5(t *testing.T) {
 		}
 		if d.again <= 0 || d.again > settledInterval {
 			t.Errorf("%s: looked at again in %s", name, d.again)
+		}
+	}
+}
+
+// S12.6: a parent that never gets a DS does not make keys pile up, and a key whose DS it has is never given up.
+func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
+	former := func(n int) []string { return append(slices.Repeat([]string{"unretentive"}, n), "rumoured") }
+	for name, test := range map[string]struct {
+		states  []string
+		asked   []int32
+		has     []int32
+		unknown string
+		want    []int32
+	}{
+		"three keys wait":                         {former(2), []int32{1, 2, 3}, nil, "", []int32{1, 2, 3}},
+		"four keys wait":                          {former(3), []int32{1, 2, 3, 4}, nil, "", []int32{4}},
+		"the former ones left, and named keeps 2": {[]string{"hidden", "unretentive", "hidden", "rumoured"}, []int32{4}, nil, "", []int32{4}},
+		"the parent has one of four":              {former(3), []int32{1, 2, 3, 4}, []int32{2}, "", []int32{1, 2, 3, 4}},
+		"the parent has one of five":              {former(4), []int32{1, 2, 3, 4, 5}, []int32{2}, "", []int32{2, 5}},
+		"the parent cannot be asked":              {former(4), []int32{1, 2, 3, 4, 5}, nil, "no answer", []int32{1, 2, 3, 4, 5}},
+	} {
+		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(test.asked...)}, parent: parent{anywhere: dsOf(test.has...), unknown: test.unknown}}
+		if got := wantedDS(f); !slices.Equal(got, dsOf(test.want...)) {
+			t.Errorf("%s: %v, want the DS of %v", name, got, test.want)
 		}
 	}
 }
