@@ -24,7 +24,8 @@ type Signing struct {
 	DS []protocol.DSRecord
 }
 
-// maxKeys is how many keys a zone may have at a server, and how many DS: named has two or three of each during a rollover.
+// maxKeys is how many keys a zone may have at a server, and how many DS: named has two or three of each during a
+// rollover.
 const maxKeys = 64
 
 // takeAgentTurn is takeTurn at a server that signs. A bindcar does not say which state its keys are in.

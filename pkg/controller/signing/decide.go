@@ -244,8 +244,8 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// maxDS is how many DS the status has (S12.3), and maxWaiting how many key-signing keys may wait for a parent that has the
-// DS of none of them.
+// maxDS is how many DS the status has (S12.3), and maxWaiting how many key-signing keys may wait for a parent that
+// has the DS of none of them.
 const maxDS, maxWaiting = 16, 3
 
 // wantedDS are the DS that the parent is to have, maxDS at most. They follow from the states of the keys: that of a new

@@ -61,7 +61,8 @@ func TestWantedDS_S12_6(t *testing.T) {
 	}
 }
 
-// An agent, which a tenant may have replaced, repeats keys and DS: each DS is wanted once, and no more than a status has.
+// An agent, which a tenant may have replaced, repeats keys and DS: each DS is wanted once, and no more than a status
+// has.
 func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	repeated := signedBy("rumoured")
 	repeated.Status.Keys = slices.Repeat(repeated.Status.Keys, 32)
