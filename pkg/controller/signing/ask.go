@@ -29,6 +29,13 @@ import (
 // askTimeout bounds the questions to one server.
 const askTimeout = 3 * time.Second
 
+// askedServer is a server of the class with its answer.
+type askedServer struct {
+	transfer.Secondary
+	transfer.Served
+	err error
+}
+
 // askKeys asks a server of the class for the keys and the serial of the zone.
 func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer.Served, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -158,30 +165,40 @@ const maxAsked = 16
 func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answeredDS {
 	dialer := dial.New(w.of.Spec.AllowLocalAddresses)
 	answers := make([][]answeredDS, len(servers))
-	slots := make(chan struct{}, maxAsked)
-	var all sync.WaitGroup
+	var all []*answeredDS
 	for i, server := range servers {
 		answers[i] = make([]answeredDS, len(server.Addresses))
 		for j, at := range server.Addresses {
-			slots <- struct{}{}
-			all.Go(func() {
-				defer func() { <-slots }()
-				ctx, cancel := context.WithTimeout(ctx, askTimeout)
-				defer cancel()
-				one := answeredDS{at: at}
-				var texts []string
-				texts, one.ttl, one.err = transfer.AskDS(ctx, dialer.DialContext, at, w.fqdn)
-				for _, text := range texts {
-					if ds, ok := parseDS(text); ok {
-						one.has = append(one.has, ds)
-					}
-				}
-				answers[i][j] = one
-			})
+			answers[i][j].at = at
+			all = append(all, &answers[i][j])
 		}
 	}
-	all.Wait()
+	askEach(all, func(one *answeredDS) {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		var texts []string
+		texts, one.ttl, one.err = transfer.AskDS(ctx, dialer.DialContext, one.at, w.fqdn)
+		for _, text := range texts {
+			if ds, ok := parseDS(text); ok {
+				one.has = append(one.has, ds)
+			}
+		}
+	})
 	return answers
+}
+
+// askEach calls ask for each of them, for maxAsked at the same time.
+func askEach[T any](all []*T, ask func(one *T)) {
+	slots := make(chan struct{}, maxAsked)
+	var asked sync.WaitGroup
+	for _, one := range all {
+		slots <- struct{}{}
+		asked.Go(func() {
+			defer func() { <-slots }()
+			ask(one)
+		})
+	}
+	asked.Wait()
 }
 
 // isUnrouted reports whether this process cannot send to an address at all, as to IPv6 on many machines.

@@ -31,10 +31,11 @@ import (
 )
 
 const (
-	// workers are how many zones are looked at at the same time; a signer takes one request at a time.
-	workers = 4
-	// lookTimeout bounds one look.
-	lookTimeout = time.Minute
+	// workers are how many zones are looked at at the same time, placesOfZones and placesOfSigners how many of one
+	// namespace and of the signers of one: most of a look is waiting for answers.
+	workers, placesOfZones, placesOfSigners = 16, 1, 4
+	// lookTimeout bounds one look, and agentTimeout the questions to the agent in it.
+	lookTimeout, agentTimeout = time.Minute, 10 * time.Second
 	// writeTimeout bounds one request to the API.
 	writeTimeout = 10 * time.Second
 	// secretAge is how long a Secret is taken to be as it was read.
@@ -73,6 +74,7 @@ type Config struct {
 type Controller struct {
 	Config
 	memory memory
+	places places
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	synced []cache.InformerSynced
 }
@@ -83,6 +85,7 @@ func New(config Config) (*Controller, error) {
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}, secrets: map[string]readSecret{}},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)),
 	}
+	c.places = places{wake: c.queue.Add, taken: map[place]int{}, held: map[cache.ObjectName][]place{}}
 	if err := c.Zones.Informer().AddIndexers(cache.Indexers{bySigned: indexSigned}); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
@@ -175,8 +178,13 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
-		return // it is gone, with its status
+		c.places.returnPlaces(at) // it was woken perhaps
+		return                    // it is gone, with its status
 	}
+	if !c.places.takePlaces(at, listPlaces(zone)) {
+		return
+	}
+	defer c.places.returnPlaces(at)
 	looking, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	again, err := c.syncZone(looking, zone)

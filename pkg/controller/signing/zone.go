@@ -295,7 +295,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	var err error
 	switch phase {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
-		if f.signing, err = w.agent.ReadSigning(ctx, w.fqdn); err != nil {
+		if f.signing, err = w.readSigning(ctx); err != nil {
 			return err
 		}
 		f.otherKeys = f.signing.KeyOwner != "" && f.signing.KeyOwner != w.zone.Namespace
@@ -315,6 +315,12 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	return nil
 }
 
+func (w *work) readSigning(ctx context.Context) (client.Signing, error) {
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	return w.agent.ReadSigning(ctx, w.fqdn)
+}
+
 // askServers compares the keys that the servers of the class answer with those of the signer.
 func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.asked)
@@ -325,10 +331,14 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	// The signer signs on, and each signature is a serial.
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.behind = keys.Serial
-	for _, server := range w.servers {
-		theirs, err := w.askKeys(ctx, server)
-		if err != nil {
-			f.lacking, f.keeping = fmt.Sprintf("%s: %v", server.Name, err), fmt.Sprintf("%s: %v", server.Name, err)
+	all := make([]*askedServer, len(w.servers))
+	for i, server := range w.servers {
+		all[i] = &askedServer{Secondary: server}
+	}
+	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
+	for _, theirs := range all {
+		if theirs.err != nil {
+			f.lacking, f.keeping = fmt.Sprintf("%s: %v", theirs.Name, theirs.err), fmt.Sprintf("%s: %v", theirs.Name, theirs.err)
 			continue
 		}
 		shared := 0
@@ -338,10 +348,10 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			}
 		}
 		if shared < len(keys.Keys) {
-			f.lacking = server.Name + " does not answer with the keys of the signer"
+			f.lacking = theirs.Name + " does not answer with the keys of the signer"
 		}
 		if shared > 0 {
-			f.keeping = server.Name + " answers with keys of the signer"
+			f.keeping = theirs.Name + " answers with keys of the signer"
 		}
 		if serial.Serial(theirs.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
 			f.ahead = false
