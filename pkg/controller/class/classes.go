@@ -43,10 +43,8 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions are those of one comparison of each zone, by class, and allQuestions their sum: each class asks for it
-	// every few seconds.
-	questions    map[string]int
-	allQuestions int
+	// questions are those of the classes that are fetched from.
+	questions questions
 }
 
 // knownClass is a class as the Loop was told of it.
@@ -102,7 +100,7 @@ func (c *classSync) tellMissing(name string) {
 		c.stalls.forget(known.uid)
 	}
 	c.known[name] = &knownClass{missing: true}
-	c.forgetQuestions(name)
+	c.questions.setNumber(name, 0)
 	c.decideClaims()
 	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
 		Reason: ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + describeClass(name),
@@ -144,7 +142,7 @@ func (c *classSync) forgetCluster(name string) bool {
 	if known := c.known[name]; known != nil {
 		c.stalls.forget(known.uid)
 		delete(c.known, name)
-		c.forgetQuestions(name)
+		c.questions.setNumber(name, 0)
 		c.metrics.forgetClass(name)
 		c.decideClaims()
 	}
@@ -271,8 +269,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 
 // driftInterval is how often each zone is compared, or its servers are asked whether they still have what they
 // confirmed: as the class says, and less often where that would be more than half of what the class may be asked for.
-// Servers of classes that say nothing are asked less often, too, where all classes together would ask more of them a
-// second than allPerSecond. The interval doubles, so that it is not another one with each zone.
+// Servers of classes that say nothing are asked less often, too, where that would be more than their share of
+// allPerSecond. The interval doubles, so that it is not another one with each zone.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -286,39 +284,23 @@ func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities)
 		}
 	}
 	least := time.Duration(2*requests) * time.Second / time.Duration(perSecond)
-	all := 0
+	shared := time.Duration(0)
 	if can.Fetched {
-		all = c.noteQuestions(of.Name, requests)
+		c.mu.Lock()
+		c.questions.setNumber(of.Name, requests)
+		shared = c.questions.findInterval(of.Name)
+		c.mu.Unlock()
 	}
 	switch {
 	case of.Spec.DriftInterval != nil:
 		interval = of.Spec.DriftInterval.Duration
 	case can.Fetched:
-		interval, least = time.Minute, max(least, time.Duration(all)*time.Second/allPerSecond)
+		interval, least = time.Minute, max(least, shared)
 	}
 	for interval < least {
 		interval *= 2
 	}
 	return interval
-}
-
-// allPerSecond is the most questions a second by which servers are compared while nothing changes.
-const allPerSecond = 250
-
-// noteQuestions notes how many servers are asked when each zone of a class is compared once, and returns how many that
-// are in all classes.
-func (c *classSync) noteQuestions(class string, n int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.allQuestions += n - c.questions[class]
-	c.questions[class] = n
-	return c.allQuestions
-}
-
-// forgetQuestions forgets those of a class that is gone. c.mu is held.
-func (c *classSync) forgetQuestions(class string) {
-	c.allQuestions -= c.questions[class]
-	delete(c.questions, class)
 }
 
 func generationOf(known *knownClass) string {

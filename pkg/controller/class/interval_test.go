@@ -14,26 +14,29 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // TestDriftInterval_countsServers: a comparison costs a question to each server of a zone. A class asks no more than
-// half of its requestsPerSecond, and all classes that say nothing ask no more than allPerSecond together. The interval
-// is the shortest one that keeps this of those that are twice as long as the one before.
+// half of its requestsPerSecond, and all DNSClasses that say nothing ask no more than allPerSecond together.
+// Bind9Clusters ask as many apart from these: the zones of a tenant, however many, make those of the platform and of
+// another tenant wait no longer. The interval is the shortest one that keeps this of those that are twice as long as
+// the one before.
 func TestDriftInterval_countsServers(t *testing.T) {
 	informer := func(of runtime.Object, by cache.Indexers) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, by)
 	}
 	x := &index{
 		classes:    informer(&v1alpha1.DNSClass{}, nil),
-		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return one.Spec.ClassRef.Name })}),
+		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return keyOf(one).Class })}),
 	}
 	loop, err := delivery.New(delivery.Config{Identity: "me", Views: zoneview.NewSet(zoneview.Config{}), Store: &store{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: map[string]int{}}
+	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: newQuestions()}
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {
 		class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
@@ -41,7 +44,8 @@ func TestDriftInterval_countsServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range zones {
-			one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(name, i)}, Spec: v1alpha1.DeliverySpec{ClassRef: v1alpha1.DNSClassReference{Name: name}}}
+			one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(name, i)}, Spec: v1alpha1.DeliverySpec{ClassRef: apiclass.RefOf(name)}}
+			one.Namespace, _, _ = apiclass.SplitCluster(name)
 			one.Status.Servers = make([]v1alpha1.DeliveryServer, servers)
 			if err := x.deliveries.GetIndexer().Add(one); err != nil {
 				t.Fatal(err)
@@ -65,15 +69,53 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		// Of 10,000 questions at 5,000 a second each class may ask its own in two seconds. All are 20,060.
 		{of("fast", v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000)}, 100, 100), fetched, 2 * time.Minute},
 		{small, fetched, 2 * time.Minute},
+		// Of 250 a second one namespace may ask its 30,000 in two minutes; each of its clusters takes seven by itself.
+		{of("greedy/a", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
+		{of("greedy/b", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
+		{of("greedy/c", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
+		{of("team/edge", v1alpha1.DNSClassSpec{}, 10, 3), fetched, time.Minute},
+		{small, fetched, 2 * time.Minute},
+		// Of two namespaces the larger one has 125 and nearly 125 by its number.
+		{of("greedy/d", v1alpha1.DNSClassSpec{}, 1, 1), fetched, 4 * time.Minute},
 	} {
 		if got := c.driftInterval(test.class, test.can); got != test.want {
 			t.Errorf("%s: each zone once in %s, want %s", test.class.Name, got, test.want)
 		}
 	}
-	for _, name := range []string{"wide", "fast"} {
+	for _, name := range []string{"wide", "fast", "greedy/a", "greedy/b", "greedy/c", "team/edge"} {
 		c.tellMissing(name)
 	}
 	if got := c.driftInterval(small, fetched); got != time.Minute {
 		t.Errorf("without the others: %s", got)
+	}
+	if got := c.driftInterval(of("greedy/d", v1alpha1.DNSClassSpec{}, 0, 0), fetched); got != time.Minute || c.questions.ofClusters != 1 || len(c.questions.byNamespace) != 1 {
+		t.Errorf("alone: %s, %+v", got, c.questions)
+	}
+}
+
+// TestQuestions_shares: all namespaces together ask allPerSecond, and none less than half of an equal share.
+func TestQuestions_shares(t *testing.T) {
+	for _, numbers := range [][]int{{1}, {7, 7}, {1, 1_600_000}, {3, 40, 500, 6000, 70_000}, {1 << 30, 1 << 30, 1}} {
+		q, all := newQuestions(), 0.0
+		for i, n := range numbers {
+			for range 2 {
+				q.setNumber(fmt.Sprintf("n%d/a", i), n)
+			}
+		}
+		for i, n := range numbers {
+			rate := float64(n) / q.findInterval(fmt.Sprintf("n%d/b", i)).Seconds()
+			if all += rate; rate < 0.999*allPerSecond/2/float64(len(numbers)) {
+				t.Errorf("%d of %d: %f a second", i, numbers, rate)
+			}
+		}
+		if all < 0.999*allPerSecond || all > 1.001*allPerSecond {
+			t.Errorf("%d: %f a second together", numbers, all)
+		}
+		for i := range numbers {
+			q.setNumber(fmt.Sprintf("n%d/a", i), 0)
+		}
+		if len(q.byClass)+len(q.byNamespace)+q.ofClusters > 0 || q.findInterval("n0/a") != 0 {
+			t.Errorf("%+v is left", q)
+		}
 	}
 }
