@@ -93,6 +93,9 @@ type site struct {
 	// disturbed: a fault makes it lack answers. mending is held by the one fault that a site has at a time.
 	disturbed atomic.Bool
 	mending   sync.Mutex
+	// killed counts how often named was killed: BIND writes a zone that it transferred whole to its disk after it has
+	// answered from it, so the next named may begin with an older version of the zone, or without it.
+	killed atomic.Int64
 	// missing counts answers that were not there.
 	missing, answers atomic.Int64
 }
@@ -154,7 +157,7 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 	stop()
 	querying.Wait()
 	for _, one := range r.sites {
-		t.Logf("%s: %d answers, %d missing while it was disturbed", one.namespace, one.answers.Load(), one.missing.Load())
+		t.Logf("%s: %d answers, %d missing", one.namespace, one.answers.Load(), one.missing.Load())
 		if one.answers.Load() == 0 {
 			r.t.Errorf("%s answered nothing", one.namespace)
 		}
@@ -375,12 +378,15 @@ func (s *site) waitAnswer(ctx context.Context) {
 }
 
 // query asks one server without pause. An answer that has another address than one that was written, or an older one
-// than the server has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
+// than named has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
 func (s *site) query(ctx context.Context, written *atomic.Uint32) {
-	last := uint32(0)
+	last, killed := uint32(0), int64(0)
 	for ctx.Err() == nil {
 		for _, name := range []string{"fixed", "www"} {
 			before := s.disturbed.Load()
+			if now := s.killed.Load(); now != killed {
+				last, killed = 0, now
+			}
 			rr, code, err := s.askSite(ctx, name+".faults.example.", mdns.TypeA)
 			if ctx.Err() != nil {
 				return
@@ -422,8 +428,8 @@ type fault struct {
 
 func (r *room) listFaults() []fault {
 	all := []fault{
-		{"kill named", func(at *site, _ time.Duration) { at.replaceNamed(nil, false) }},
-		{"kill named and empty its disk", func(at *site, _ time.Duration) { at.replaceNamed(nil, true) }},
+		{"kill named", func(at *site, _ time.Duration) { at.replaceNamed(false) }},
+		{"kill named and empty its disk", func(at *site, _ time.Duration) { at.replaceNamed(true) }},
 		{"cut named off", func(at *site, hold time.Duration) {
 			at.disturb(func(p *localPod) {
 				if p.named.Pause() == nil {
@@ -476,10 +482,13 @@ func (r *room) listFaults() []fault {
 		r.t.Fatalf("%v: %s", err, out)
 	}
 	// Its ten minutes are twice what a signature allows (RFC 8945 §5.2.3).
+	// It transfers nothing meanwhile, so it need not answer: its disk may be empty.
 	all = append(all, fault{"a wrong clock", func(at *site, hold time.Duration) {
-		at.replaceNamed([]string{"LD_PRELOAD=" + clock}, false)
-		time.Sleep(hold)
-		at.replaceNamed(nil, false)
+		at.disturb(func(p *localPod) {
+			at.killNamed(p, []string{"LD_PRELOAD=" + clock}, false)
+			time.Sleep(hold)
+			at.killNamed(p, nil, false)
+		})
 	}})
 	return all
 }
@@ -506,28 +515,31 @@ func (s *site) disturb(do func(p *localPod)) {
 	s.disturbed.Store(false)
 }
 
-// replaceNamed kills named, which the kubelet starts again with an environment, and on an empty disk if it is to.
-func (s *site) replaceNamed(env []string, empty bool) {
-	s.disturb(func(p *localPod) {
-		s.kubelet.mu.Lock()
-		defer s.kubelet.mu.Unlock()
-		p.env = env
-		p.named.Kill()
-		<-p.named.Ended()
-		if !empty {
-			return
+// replaceNamed kills named, and returns when the next one answers.
+func (s *site) replaceNamed(empty bool) {
+	s.disturb(func(p *localPod) { s.killNamed(p, nil, empty) })
+}
+
+// killNamed kills named, which the kubelet starts again with an environment, and on an empty disk if it is to.
+func (s *site) killNamed(p *localPod, env []string, empty bool) {
+	s.kubelet.mu.Lock()
+	defer s.kubelet.mu.Unlock()
+	p.env = env
+	p.named.Kill()
+	s.killed.Add(1)
+	if !empty {
+		return
+	}
+	state := filepath.Join(p.dir, "state")
+	entries, err := os.ReadDir(state)
+	if err != nil {
+		s.t.Errorf("%v", err)
+	}
+	for _, entry := range entries {
+		if err := os.RemoveAll(filepath.Join(state, entry.Name())); err != nil {
+			s.t.Errorf("%v", err)
 		}
-		state := filepath.Join(p.dir, "state")
-		entries, err := os.ReadDir(state)
-		if err != nil {
-			s.t.Error(err)
-		}
-		for _, entry := range entries {
-			if err := os.RemoveAll(filepath.Join(state, entry.Name())); err != nil {
-				s.t.Error(err)
-			}
-		}
-	})
+	}
 }
 
 // lose deletes a Secret of a site.
