@@ -135,7 +135,7 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
 	for _, one := range r.sites {
-		one.waitAnswer(ctx)
+		one.waitAnswers(ctx)
 		querying.Go(func() { one.query(ctx, &r.written) })
 	}
 	writing, stopWriting := context.WithCancel(r.ctx)
@@ -294,6 +294,8 @@ func (r *room) makeZones() {
 
 const fixedAddress = "192.0.2.1"
 
+var askedNames = []string{"fixed", "www"}
+
 // addressOf is the nth value of the record that changes.
 func addressOf(n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
@@ -367,11 +369,14 @@ func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, 
 	return nil, mdns.RcodeToString[answer.Rcode], nil
 }
 
-func (s *site) waitAnswer(ctx context.Context) {
+// waitAnswers waits until the server has both names: they are made one after the other.
+func (s *site) waitAnswers(ctx context.Context) {
 	s.t.Helper()
 	s.until("it answers", func() error {
-		if rr, code, err := s.askSite(ctx, "fixed.faults.example.", mdns.TypeA); err != nil || rr == nil {
-			return fmt.Errorf("%s %w", code, err)
+		for _, name := range askedNames {
+			if rr, code, err := s.askSite(ctx, name+".faults.example.", mdns.TypeA); err != nil || rr == nil {
+				return fmt.Errorf("%s: %s %w", name, code, err)
+			}
 		}
 		return nil
 	})
@@ -382,7 +387,7 @@ func (s *site) waitAnswer(ctx context.Context) {
 func (s *site) query(ctx context.Context, written *atomic.Uint32) {
 	last, killed := uint32(0), int64(0)
 	for ctx.Err() == nil {
-		for _, name := range []string{"fixed", "www"} {
+		for _, name := range askedNames {
 			before := s.disturbed.Load()
 			if now := s.killed.Load(); now != killed {
 				last, killed = 0, now
