@@ -106,7 +106,8 @@ func TestVersions_informersBehindTheAggregator(t *testing.T) {
 	have("every informer has all")
 	now := counted()
 	t.Logf("25 transactions of %d by two replicas: %d events to %d informers, %d requests anew", objects, now.Events-before.Events, len(all), now.Watches-before.Watches+now.Lists-before.Lists)
-	// A server may end a watch of a client that reads late. The next one can begin with a list, which passes over events.
+	// A server may end a watch of a client that reads late. The next one can begin with a list, which passes over
+	// events.
 	whole := now.Lists == before.Lists && now.Whole == before.Whole
 	if now.Disorder > 0 || whole && now.Events-before.Events != 25*objects*len(all) {
 		t.Errorf("%d events of %d, %d in disorder", now.Events-before.Events, 25*objects*len(all), now.Disorder)
