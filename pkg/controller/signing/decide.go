@@ -303,7 +303,11 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	for _, key := range f.signing.Status.Keys {
 		switch {
 		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
-			if f.unknown == "" && hasDS(f.everywhere, key.Tag) && !tooLong {
+			// Another signer's key may have the same tag.
+			lacking := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
+				return ds.KeyTag == int32(key.Tag) && !slices.Contains(f.everywhere, ds)
+			})
+			if f.unknown == "" && !lacking && !tooLong {
 				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
