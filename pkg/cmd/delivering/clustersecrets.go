@@ -38,7 +38,7 @@ type clusterSecret struct {
 
 	mu    sync.Mutex
 	data  map[string][]byte
-	err   error // nil, or ErrSecretNotFound
+	err   error // nil, ErrSecretNotFound, or that it may not be read
 	asked time.Time
 	// read is when it was read; zero: it has to be read.
 	read    time.Time
@@ -75,21 +75,22 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	defer one.mu.Unlock()
 	now := s.clock.Now()
 	one.asked = now
-	if !one.read.IsZero() && (one.watched || now.Sub(one.read) < unwatchedAge) {
+	watched := one.watched && !apierrors.IsForbidden(one.err) // no watch tells of a right
+	if !one.read.IsZero() && (watched || now.Sub(one.read) < unwatchedAge) {
 		return one.data, one.err
 	}
 	changes := one.changes
 	one.mu.Unlock()
 	secret, err := s.client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	one.mu.Lock()
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, err
-	}
 	data, version := map[string][]byte(nil), ""
-	if err != nil {
-		err = fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
-	} else {
+	switch {
+	case err == nil:
 		data, version = secret.Data, secret.ResourceVersion
+	case apierrors.IsNotFound(err):
+		err = fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
+	case !apierrors.IsForbidden(err):
+		return nil, err
 	}
 	if one.changes == changes {
 		one.data, one.err, one.version, one.read = data, err, version, s.clock.Now()

@@ -34,12 +34,17 @@ type secretsRig struct {
 	events *watch.FakeWatcher
 	began  chan struct{}
 	refuse bool
+	// forbids refuses reads too.
+	forbids atomic.Bool
 }
 
 func newSecretsRig(t *testing.T, secrets ...runtime.Object) *secretsRig {
 	r := &secretsRig{T: t, cluster: fake.NewClientset(secrets...), clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), events: watch.NewFake(), began: make(chan struct{}, 10)}
 	r.cluster.PrependReactor("get", "secrets", func(ktesting.Action) (bool, runtime.Object, error) {
 		r.reads.Add(1)
+		if r.forbids.Load() {
+			return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "", errors.New("no right to get"))
+		}
 		return false, nil, nil
 	})
 	r.cluster.PrependWatchReactor("secrets", func(action ktesting.Action) (bool, watch.Interface, error) {
@@ -175,5 +180,36 @@ func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	}
 	if len(r.secrets.known) != 1 || one == nil {
 		t.Errorf("known: %v", r.secrets.known)
+	}
+}
+
+// A Secret that may not be read is asked for once in unwatchedAge, whatever number of zones needs it.
+func TestClusterSecrets_forbiddenAreReadAgain(t *testing.T) {
+	for title, refused := range map[string]bool{"watched": false, "no right to watch": true} {
+		t.Run(title, func(t *testing.T) {
+			r := newSecretsRig(t, keySecret("one", "1"))
+			r.refuse = refused
+			r.forbids.Store(true)
+			ask := func() error {
+				_, err := r.secrets.Get(t.Context(), "dns", "key")
+				return err
+			}
+			_ = ask()
+			<-r.began
+			if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+				before := r.reads.Load()
+				if err := ask(); !apierrors.IsForbidden(err) {
+					return false, err
+				}
+				return r.reads.Load() == before, nil
+			}); err != nil {
+				t.Fatalf("it is read for each question: %v", err)
+			}
+			r.forbids.Store(false)
+			r.clock.Step(unwatchedAge)
+			if err := ask(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

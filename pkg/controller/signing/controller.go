@@ -38,8 +38,6 @@ const (
 	lookTimeout, agentTimeout = time.Minute, 10 * time.Second
 	// writeTimeout bounds one request to the API.
 	writeTimeout = 10 * time.Second
-	// secretAge is how long a Secret is taken to be as it was read.
-	secretAge = 5 * time.Second
 )
 
 // ParentServer is a name server of a parent that is no Zone.
@@ -82,7 +80,7 @@ type Controller struct {
 // New registers with the informers and does nothing before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
-		Config: config, memory: memory{zones: map[types.UID]*remembered{}, secrets: map[string]readSecret{}},
+		Config: config, memory: memory{zones: map[types.UID]*remembered{}},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)),
 	}
 	c.places = places{wake: c.queue.Add, taken: map[place]int{}, held: map[cache.ObjectName][]place{}}
@@ -98,11 +96,7 @@ func New(config Config) (*Controller, error) {
 				c.zoneChanged(is)
 			}
 		},
-		DeleteFunc: func(object any) {
-			if zone, ok := object.(*v1alpha1.Zone); ok {
-				c.memory.remove(zone.UID)
-			}
-		},
+		DeleteFunc: c.forgetZone,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
@@ -136,6 +130,15 @@ func indexSigned(object any) ([]string, error) {
 func (c *Controller) zoneChanged(object any) {
 	if zone, ok := object.(*v1alpha1.Zone); ok && (zone.Spec.DNSSEC != nil || zone.Status.DNSSEC != nil) {
 		c.queue.Add(cache.MetaObjectToName(zone))
+	}
+}
+
+func (c *Controller) forgetZone(object any) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	if zone, ok := object.(*v1alpha1.Zone); ok {
+		c.memory.remove(zone.UID)
 	}
 }
 
@@ -304,32 +307,8 @@ func (w *work) raiseSerial(ctx context.Context) error {
 
 // memory has what signers were told by this process: a signer that is told again begins to wait anew.
 type memory struct {
-	mu      sync.Mutex
-	zones   map[types.UID]*remembered
-	secrets map[string]readSecret // by namespace/name
-}
-
-// readSecret is the data of a Secret, and when it was read.
-type readSecret struct {
-	data map[string][]byte
-	err  error
-	at   time.Time
-}
-
-// readSecret reads a Secret that was not read just now: the servers of a class have the same keys for each of its
-// zones.
-func (m *memory) readSecret(ctx context.Context, from class.Secrets, namespace, name string) (map[string][]byte, error) {
-	m.mu.Lock()
-	known, ok := m.secrets[namespace+"/"+name]
-	m.mu.Unlock()
-	if ok && time.Since(known.at) < secretAge {
-		return known.data, known.err
-	}
-	data, err := from.Get(ctx, namespace, name)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.secrets[namespace+"/"+name] = readSecret{data, err, time.Now()}
-	return data, err
+	mu    sync.Mutex
+	zones map[types.UID]*remembered
 }
 
 type remembered struct {

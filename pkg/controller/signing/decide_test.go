@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bindagent/client"
@@ -84,6 +86,7 @@ func TestDecide_S12_5(t *testing.T) {
 		return &v1alpha1.ZoneDNSSECStatus{Phase: phase, Policy: "fast", LastTransitionTime: &since, DS: dsOf(ds...)}
 	}
 	none := v1alpha1.DNSSECPhase("")
+	another := []v1alpha1.DelegationSigner{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("CD", 32)}}
 	for name, test := range map[string]struct {
 		facts   facts
 		phase   v1alpha1.DNSSECPhase
@@ -112,6 +115,8 @@ func TestDecide_S12_5(t *testing.T) {
 		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), lacking: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, "ns1 lacks"},
 		"the parent has the DS everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1)}},
 			v1alpha1.DNSSECSigned, false, nothing, []told{{1, protocol.DSPublished}}, []int32{1}, ""},
+		"the parent has a DS of another key with the tag": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: another, anywhere: another}},
+			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "to come"},
 		"the parent is not known": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{unknown: "no answer", everywhere: dsOf(1)}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "no answer"},
 		"a server lacks the new key": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("unretentive", "rumoured"), lacking: "ns1 lacks"},
@@ -180,6 +185,21 @@ func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(test.asked...)}, parent: parent{anywhere: dsOf(test.has...), unknown: test.unknown}}
 		if got := wantedDS(f); !slices.Equal(got, dsOf(test.want...)) {
 			t.Errorf("%s: %v, want the DS of %v", name, got, test.want)
+		}
+	}
+}
+
+// A Zone that went while no watch stood leaves nothing in memory.
+func TestForgetZone(t *testing.T) {
+	for what, gone := range map[string]func(*v1alpha1.Zone) any{
+		"told":     func(zone *v1alpha1.Zone) any { return zone },
+		"not told": func(zone *v1alpha1.Zone) any { return cache.DeletedFinalStateUnknown{Key: "team/z", Obj: zone} },
+	} {
+		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
+		c.memory.begin("u", told{7, protocol.DSPublished})
+		c.forgetZone(gone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{UID: "u"}}))
+		if len(c.memory.zones) > 0 {
+			t.Errorf("%s: %d Zones are remembered", what, len(c.memory.zones))
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 		f.blocked = fmt.Sprintf("Bind9Cluster %s/%s has no policy %q: add it to spec.dnssec.policies, or name another one", ref.Namespace, ref.Name, policy)
 	}
 	selected, err := transferclass.ReadServers(w.of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
-		return w.memory.readSecret(ctx, w.Secrets, namespace, name)
+		return w.Secrets.Get(ctx, namespace, name)
 	})
 	if err != nil {
 		return err
