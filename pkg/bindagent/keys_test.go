@@ -66,7 +66,11 @@ func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	asked := primaryZone(zone)
 	configOf(asked)["dnssecPolicy"], asked["keyOwner"] = "default", "team-b"
 	f.want(409, "keys of another owner", "POST", "/zones", asked)
-	f.want(200, "", "DELETE", "/zones/"+zone, nil)
+	f.want(409, "keys of another owner", "DELETE", "/zones/"+zone+"?keys=remove&keyOwner=team-b", nil)
+	if got := f.listKeyFiles(zone); !slices.Equal(first, got) {
+		t.Errorf("after the DELETE of another owner it has keys %q, before %q", got, first)
+	}
+	f.want(200, "", "DELETE", "/zones/"+zone+"?keyOwner=team-a", nil)
 	for _, file := range f.signZone(zone, "team-b") {
 		if slices.Contains(first, file) {
 			t.Errorf("the zone of another owner has the key %s", file)

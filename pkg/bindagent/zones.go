@@ -424,11 +424,17 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 // deleteZone removes a zone and its files. Keys of DNSSEC stay, unless they are to be removed.
 func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
 	ctx := job.request.Context()
-	keys := job.request.URL.Query().Get("keys")
+	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
 	if keys != "" && keys != "remove" {
 		return 0, nil, refuse(http.StatusBadRequest, "keys %q: must be remove, or missing", keys)
 	}
 	defer a.lockZone(job.zone)()
+	switch owner, err := a.files.readKeyOwner(job.zone); {
+	case err != nil:
+		return 0, nil, err
+	case keyOwner != "" && owner != "" && owner != keyOwner:
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, or without one", showName(job.zone))
+	}
 	present, err := a.readOwned(ctx, job.zone)
 	removeKeys := func() error {
 		if keys == "" {

@@ -50,6 +50,8 @@ type Client struct {
 const (
 	// requestTime bounds one request, and maxAnswer its answer in octets.
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
+	// maxList is maxAnswer of the list of all zones: 250,000 of usual names.
+	maxList = 8 << 20
 	// maxWait is how long a request waits for its turn, and for the pace: a caller has other servers and zones to work
 	// for. It is longer than the pace of the slowest server.
 	maxWait = 1500 * time.Millisecond
@@ -115,7 +117,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err := fence(ctx); err != nil {
 		return err
 	}
-	err = c.sendRequest(ctx, http.MethodPost, "/zones", body, nil)
+	err = c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
 	if statusOf(err) != http.StatusConflict {
 		return err
 	}
@@ -136,8 +138,11 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err := c.sendRequest(ctx, http.MethodPatch, path, change, nil); err != nil {
 		return err
 	}
-	return c.sendRequest(ctx, http.MethodPost, "/zones", body, nil) // it says what else differs, or that nothing does
+	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil) // it says what else differs, or that nothing does
 }
+
+// zonesPath is that of the list of zones.
+const zonesPath = "/zones"
 
 // zonePath escapes a dot that would be the directory itself.
 func zonePath(zone name.Name) string {
@@ -333,7 +338,11 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 		return &Error{Message: c.config.URL + ": no answer", Err: err}
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	limit := int64(maxAnswer)
+	if path == zonesPath {
+		limit = maxList
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, limit))
 	if err != nil {
 		return &Error{Message: c.config.URL + ": the answer was cut off", Err: err}
 	}

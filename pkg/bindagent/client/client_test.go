@@ -222,6 +222,68 @@ func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	})
 }
 
+// TestRemoveOwned_S12_9: a zone is removed for the owner of its keys alone, and the keys stay. A bindcar has no word
+// for an owner.
+func TestRemoveOwned_S12_9(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		asked := secondaryOf("192.0.2.1")
+		asked.KeyOwner = "team"
+		if err := s.Ensure(t.Context(), zone, asked, free); err != nil {
+			t.Fatal(err)
+		}
+		ownedBy := func(owner string) func(string) bool { return func(other string) bool { return other == owner } }
+		if !s.agent {
+			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), free), func() error { _, err := s.ListZones(t.Context()); return err }()} {
+				if refused, ok := errors.AsType[*Error](err); !ok || !refused.Unsupported {
+					t.Error(err)
+				}
+			}
+			return
+		}
+		list := func(want ...name.Name) {
+			t.Helper()
+			if zones, err := s.ListZones(t.Context()); err != nil || !slices.Equal(zones, want) {
+				t.Errorf("zones %v, %v; want %v", zones, err, want)
+			}
+		}
+		if err := s.RemoveOwned(t.Context(), zone, ownedBy("other"), free); err != nil {
+			t.Error(err)
+		}
+		lost := errors.New("lost")
+		if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), func(context.Context) error { return lost }); !errors.Is(err, lost) {
+			t.Error(err)
+		}
+		list(zone)
+		for range 2 {
+			if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), free); err != nil {
+				t.Error(err)
+			}
+			list()
+		}
+		if owners, err := filepath.Glob(filepath.Join(s.bind.Dir(), "K*.owner")); err != nil || len(owners) != 1 {
+			t.Errorf("owners of keys: %q, %v", owners, err)
+		}
+	})
+}
+
+// TestListZones_takesALongList: a signer has more zones than another answer has room for.
+func TestListZones_takesALongList(t *testing.T) {
+	t.Parallel()
+	list := protocol.ZoneList{Zones: slices.Repeat([]string{"a-name-of-usual-length.example"}, 100_000)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = list
+		if r.URL.Path == protocol.Base+"/health" {
+			answer = protocol.Health{Agent: "kubizone"}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer server.Close()
+	zones, err := newClient(t, server.URL).ListZones(t.Context())
+	if err != nil || len(zones) != len(list.Zones) || zones[0].String() != list.Zones[0]+"." {
+		t.Errorf("%d zones, %v", len(zones), err)
+	}
+}
+
 // TestEnsure_refusesWhatHasNoForm: names that bindcar does not take are refused with the reason, and the agent takes
 // them (C3).
 func TestEnsure_refusesWhatHasNoForm(t *testing.T) {

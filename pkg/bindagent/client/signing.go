@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/bindagent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -79,6 +81,52 @@ func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, sta
 	}
 	defer leave()
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
+}
+
+// ListZones asks which zones the server has.
+func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var list protocol.ZoneList
+	if err := c.sendRequest(ctx, http.MethodGet, zonesPath, nil, &list); err != nil {
+		return nil, err
+	}
+	zones := make([]name.Name, len(list.Zones))
+	for i, text := range list.Zones {
+		if zones[i], err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
+			return nil, &Error{Message: c.config.URL + " does not answer as an agent does", Err: err}
+		}
+	}
+	return zones, nil
+}
+
+// RemoveOwned has a server remove a zone whose keys are of an owner, if it has it, and leave the keys. Keys that were
+// put there by hand are of the owner "". A zone with keys of another owner stays.
+func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var status protocol.ZoneResponse
+	switch err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/status", nil, &status); {
+	case statusOf(err) == http.StatusNotFound:
+		return nil
+	case err != nil:
+		return err
+	case !isOwner(status.KeyOwner):
+		return nil
+	}
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil); statusOf(err) != http.StatusNotFound {
+		return err
+	}
+	return nil
 }
 
 // RemoveSigned has a server remove a zone and its keys, if it has it.

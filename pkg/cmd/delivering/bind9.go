@@ -41,7 +41,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	}
 	config, target := bind9.Config{
 		Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
-		Signed: sources.matchZone(of.Name, transferclass.IsBySigner), Signing: sources.matchZone(of.Name, transferclass.IsBeingSigned), HasSigning: sources.hasSigning(of.Name),
+		Signed: sources.matchZone(of.Name, transferclass.IsBySigner), Signing: sources.matchZone(of.Name, transferclass.IsBeingSigned),
 	}, ""
 	var catalog name.Name
 	if config.Mode == bind9.Catalog {
@@ -74,19 +74,6 @@ func (s Sources) matchZone(class string, holds func(*v1alpha1.Zone) bool) func(u
 	return func(uid string) bool {
 		zone := s.findZone(class, uid)
 		return zone != nil && holds(zone)
-	}
-}
-
-// hasSigning is bind9.Config.HasSigning of a class.
-func (s Sources) hasSigning(class string) func(uid string, zone name.Name) (has, stands bool) {
-	return func(uid string, at name.Name) (has, stands bool) {
-		zone := s.findZone(class, uid)
-		if zone == nil || zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Phase == "" {
-			return false, false
-		}
-		fqdn, err := name.Parse(zone.Status.DNSSEC.FQDN)
-		has = err == nil && fqdn == at
-		return has, has && zone.DeletionTimestamp == nil
 	}
 }
 
@@ -175,9 +162,9 @@ func (r *readServers) toInstances(selected transferclass.Selected) []bind9.Insta
 	return instances
 }
 
-// addAgent gives an instance the client of its agent, where the mode of the class needs it, and a signer.
+// addAgent gives an instance the client of its agent, where the mode of the class needs it.
 func (r *readServers) addAgent(instance *bind9.Instance, server apiclass.Server) {
-	if r.byCatalog() && !instance.Signer {
+	if r.byCatalog() {
 		return
 	}
 	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)

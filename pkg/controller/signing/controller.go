@@ -73,6 +73,8 @@ type Controller struct {
 	Config
 	memory memory
 	places places
+	// left are the zones at each signer that the last look found left.
+	left   map[v1alpha1.ZoneSigner]map[name.Name]bool
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	synced []cache.InformerSynced
 }
@@ -175,6 +177,18 @@ func (c *Controller) Run(ctx context.Context) {
 			}
 		})
 	}
+	all.Go(func() {
+		tick := time.NewTicker(sweepInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				c.sweepSigners(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	all.Wait()
 }
 

@@ -105,7 +105,8 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	}
 	if runs {
 		if w.agent, err = c.Agents.ClientOf(server, c.allowsLocal(server)); err == nil {
-			err = w.agent.Remove(ctx, fqdn, w.fenceDeleted)
+			isOwner := func(owner string) bool { return owner == "" || owner == zone.Namespace }
+			err = w.agent.RemoveOwned(ctx, fqdn, isOwner, w.fenceDeleted)
 		}
 		if err != nil {
 			return pendingInterval, w.writeProblem(ctx, fmt.Errorf("the zone is not removed at the signer: %w", err))
@@ -188,12 +189,18 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	case len(w.servers) == 0:
 		f.lacking = "the class has no server beside the signer"
 	}
+	if status := w.zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(w.zone, w.signer) {
+		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s/%s has the signer %s: give it back the class by which it was signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
+			status.Signer.Namespace, status.Signer.Name, ref.Namespace, ref.Name, transferclass.RowName(w.signer))
+		w.signer = apiclass.Server{} // that in the status stays
+		return nil
+	}
 	taken, err := w.isTaken(ref)
 	if err != nil {
 		return err
 	}
 	if taken {
-		w.signer = apiclass.Server{} // that in the status stays
+		w.signer = apiclass.Server{} // as above
 		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s/%s has, or is to have, another Zone of the name %s", ref.Namespace, ref.Name, w.fqdn)
 		return nil
 	}
@@ -220,25 +227,36 @@ func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	})
 }
 
+// isSignedAt reports whether the status of a zone names a signer.
+func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
+	status := zone.Status.DNSSEC
+	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
+}
+
+// listSignedAt returns the Zones of a name whose status names a signer. It has each Zone that this process has begun to
+// sign: the signer is told of a zone after the status was read back.
+func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
+	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
+	for _, object := range sameName {
+		if zone := object.(*v1alpha1.Zone); isSignedAt(zone, signer) {
+			zones = append(zones, zone)
+		}
+	}
+	return zones, err
+}
+
 // errUnknownMember says that the Delivery of a zone is not known yet to the members of classes.
 var errUnknownMember = errors.New("the Delivery is not known yet")
 
 // isTaken reports whether the zone of this name at the signer is that of another Zone, of another view: one that is
 // signed there, or else the one that was delivered first by the classes of the cluster.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
-	signedHere := func(zone *v1alpha1.Zone) bool {
-		status := zone.Status.DNSSEC
-		return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
-	}
-	sameName, err := w.Zones.Informer().GetIndexer().ByIndex(bySigned, w.zone.Status.FQDN)
+	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {
 		return false, err
 	}
-	byOther := slices.ContainsFunc(sameName, func(object any) bool {
-		other := object.(*v1alpha1.Zone)
-		return other.UID != w.zone.UID && signedHere(other)
-	})
-	if signedHere(w.zone) != byOther {
+	byOther := slices.ContainsFunc(signed, func(zone *v1alpha1.Zone) bool { return zone.UID != w.zone.UID })
+	if isSignedAt(w.zone, w.signer) != byOther {
 		return byOther, nil
 	}
 	all, err := w.Classes.Lister().List(labels.Everything())

@@ -131,6 +131,8 @@ func TestFindSigner_S12_4(t *testing.T) {
 			[]member{{"team", "inside", ownCluster, 0, ""}}, "", "team/public signs no zones"},
 		"a cluster of mallory signs by itself": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"victim"})}, "signs",
 			[]member{{"team", "inside", ownCluster, 0, ""}}, "team/public-signer-0", ""},
+		"it is signed, and its class has another signer": {nil, "signs",
+			[]member{{"team", "inside", ownCluster, 0, v1alpha1.DNSSECSigned}}, "", "signed by platform/public-signer-0, and Bind9Cluster team/public has the signer team/public-signer-0"},
 		"the zone of the default view has the class": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
 			[]member{inside, {"victim", "", public, -time.Hour, ""}}, "", "not in force"},
 		"the zone of another view came first": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",

@@ -81,6 +81,21 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
+// ListSigners returns the signers of fleets that run, of all namespaces. One that runs elsewhere (external) can have
+// zones of others.
+func (s *Servers) ListSigners() (signers []apiclass.Server, err error) {
+	if s == nil || !s.instances.Informer().HasSynced() {
+		return nil, errUnlisted
+	}
+	all, err := s.instances.Lister().List(labels.Everything())
+	for _, instance := range all {
+		if server, runs := apiclass.ServerOf(instance); runs && server.Signer && instance.Spec.External == nil {
+			signers = append(signers, server)
+		}
+	}
+	return signers, err
+}
+
 // Selected are the servers that a class with a block bind9 selects.
 type Selected struct {
 	Peers

@@ -42,7 +42,7 @@ type Instance struct {
 	DNS netip.AddrPort
 	// Key signs what it is asked and has to sign what it answers; nil: neither.
 	Key *keys.Key
-	// Agent is that beside it; nil in the mode Catalog, but for a signer.
+	// Agent is that beside it; nil in the mode Catalog.
 	Agent *client.Client
 	// Primary: in the mode Update it takes updates; the others transfer from one that does.
 	Primary bool
@@ -80,9 +80,6 @@ type Config struct {
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances have a zone from the signer; nil: of none.
 	Signed func(uid string) bool
-	// HasSigning reports whether the signer may have been given a zone under a name, and whether that zone still stands
-	// under it: the signer keeps it then, since its DS stands too. nil: it has none.
-	HasSigning func(uid string, zone name.Name) (has, stands bool)
 	// Signing reports whether the signer begins to sign a zone: instances may have it unsigned, or from the signer;
 	// nil: none.
 	Signing func(uid string) bool
@@ -128,9 +125,6 @@ func New(config Config) (*Provider, error) {
 	if config.Signing == nil {
 		config.Signing = no
 	}
-	if config.HasSigning == nil {
-		config.HasSigning = func(string, name.Name) (bool, bool) { return false, false }
-	}
 	shown, err := transfer.New(config.Shown)
 	if err != nil {
 		return nil, err
@@ -144,8 +138,6 @@ type fleet struct {
 	instances, leaving []Instance
 	// waiting are instances that cannot be asked by DNS yet.
 	waiting []Instance
-	// signers are those of the class, whatever their zones.
-	signers []Instance
 }
 
 // readFleet asks for the instances (promise 1), as they are asked for a zone that the signer signs, or for others.
@@ -164,9 +156,6 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	}
 	var secondaries []transfer.Secondary
 	for _, instance := range all {
-		if instance.Signer {
-			f.signers = append(f.signers, instance)
-		}
 		switch {
 		case instance.Signer && !signed:
 		case instance.Leaving:
@@ -385,15 +374,16 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 	return e
 }
 
-// Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5).
+// Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5). In
+// the mode Catalog agents made it at none: the zone of this name at the signer can be that of another Zone.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
 	// A zone that was renamed is in the class under its present name, and at the instances under the former one too.
-	if holder := p.config.Shown.Members.Holder(plan.Zone); holder == "" || holder == plan.UID {
-		all := p.listMade(f, plan)
+	if holder := p.config.Shown.Members.Holder(plan.Zone); p.config.Mode == Transfer && (holder == "" || holder == plan.UID) {
+		all := f.listMade()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
 		if err != nil {
 			return delivery.Report{}, err
@@ -408,16 +398,8 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return f.Provider.Withdraw(ctx, plan, fence)
 }
 
-// listMade are the instances that an agent may have made the zone of a plan at. In the mode Catalog that is the signer.
-// Its keys stay: the DS of a zone that is deleted by mistake outlives it, in caches or at a parent elsewhere, and the
-// zone made again has to be signed with them.
-func (p *Provider) listMade(f *fleet, plan delivery.Plan) []Instance {
-	if p.config.Mode == Catalog {
-		has, stands := p.config.HasSigning(plan.UID, plan.Zone)
-		return slices.DeleteFunc(f.signers, func(signer Instance) bool {
-			return stands || !has && !slices.Contains(plan.Servers, signer.Name)
-		})
-	}
+// listMade are the instances that an agent may have made a zone at.
+func (f *fleet) listMade() []Instance {
 	all := append(f.instances, f.leaving...)
 	for _, instance := range f.waiting {
 		if instance.Agent != nil { // without one it is not there at all

@@ -1,0 +1,108 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+const (
+	// sweepInterval is between two looks at the zones of all signers. A zone is removed at the second look in a row
+	// that finds it left, so that a status that an informer had not read yet costs no zone.
+	sweepInterval = 10 * time.Minute
+	// sweepTimeout bounds the look at one signer, and sweepers how many are looked at at the same time. Those of one
+	// namespace are looked at one after the other.
+	sweepTimeout, sweepers = time.Minute, 4
+	// maxLeft is how many zones that are left are noted of one signer: its agent can name any.
+	maxLeft = 1000
+)
+
+// sweepSigners has each signer of a fleet remove the zones that no Zone is signed by there any more: a Zone that gets
+// another name, ends or goes over to another signer leaves its zone behind (S12.9). Keys stay, as those of a deleted
+// Zone do.
+func (c *Controller) sweepSigners(ctx context.Context) {
+	signers, err := c.Servers.ListSigners()
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Signers are not looked at for zones that are left; they are at the next look")
+		return
+	}
+	byNamespace := map[string][]apiclass.Server{}
+	for _, signer := range signers {
+		byNamespace[signer.Namespace] = append(byNamespace[signer.Namespace], signer)
+	}
+	left, slots := map[v1alpha1.ZoneSigner]map[name.Name]bool{}, make(chan struct{}, sweepers)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, signers := range byNamespace {
+		all.Go(func() {
+			for _, signer := range signers {
+				at := v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
+				slots <- struct{}{}
+				zones, err := c.sweepSigner(ctx, signer, c.left[at])
+				<-slots
+				if err != nil && ctx.Err() == nil {
+					klog.FromContext(ctx).Error(err, "Zones that are left at a signer are not removed; they are at a later look", "signer", at)
+				}
+				mu.Lock()
+				left[at] = zones
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	c.left = left
+}
+
+// sweepSigner removes the zones that are left at a signer and were left before, and returns those that are left still.
+func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	agent, err := c.Agents.ClientOf(signer, c.allowsLocal(signer))
+	if err != nil {
+		return before, err
+	}
+	zones, err := agent.ListZones(ctx)
+	if err != nil {
+		return before, err
+	}
+	// A zone that has no owner of keys was not made for a Zone.
+	isOwner := func(owner string) bool { return owner != "" }
+	left = map[name.Name]bool{}
+	for _, zone := range zones {
+		if c.fenceLeft(signer, zone) != nil || len(left) == maxLeft {
+			continue
+		}
+		left[zone] = true
+		if !before[zone] {
+			continue
+		}
+		failed := agent.RemoveOwned(ctx, zone, isOwner, func(context.Context) error { return c.fenceLeft(signer, zone) })
+		if ctx.Err() != nil {
+			return before, failed
+		}
+		if err == nil && failed != nil {
+			err = fmt.Errorf("zone %s: %w", zone, failed) // the first one speaks for all
+		}
+	}
+	return left, err
+}
+
+// fenceLeft refuses to remove a zone by which a Zone is signed.
+func (c *Controller) fenceLeft(signer apiclass.Server, zone name.Name) error {
+	signed, err := c.listSignedAt(signer, zone)
+	if err == nil && len(signed) > 0 {
+		err = errors.New("a Zone is signed by it")
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bindagent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// A signer removes at the second look the zones that no Zone is signed by there: those of a Zone that has another name,
+// has ended or is signed elsewhere. It keeps those that a Zone is signed by and those that were not made for a Zone.
+func TestSweepSigners_S12_9(t *testing.T) {
+	signed := func(namespace, fqdn, signer string) *v1alpha1.Zone {
+		zone, _ := zoneOf(namespace, "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+		zone.Status.FQDN = fqdn
+		zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: fqdn, Phase: v1alpha1.DNSSECSigned, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: signer}}
+		return zone
+	}
+	var mu sync.Mutex
+	owners := map[string]string{
+		"stays.example": "team", "elsewhere.example": "team2", "left.example": "team3", "again.example": "team4", "by-hand.example": "",
+	}
+	var deleted []string
+	begins := func() {}
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		path := strings.TrimPrefix(r.URL.Path, protocol.Base)
+		zone, isStatus := strings.CutSuffix(strings.TrimPrefix(path, "/zones/"), "/status")
+		var answer any
+		switch {
+		case path == "/health":
+			answer = protocol.Health{Agent: "kubizone"}
+		case path == "/zones":
+			list := protocol.ZoneList{}
+			for zone := range owners {
+				list.Zones = append(list.Zones, zone)
+			}
+			answer = list
+		case isStatus:
+			if zone == "again.example" {
+				begins()
+			}
+			answer = protocol.ZoneResponse{Success: true, KeyOwner: owners[zone]}
+		case r.Method == http.MethodDelete && r.URL.Query().Get("keyOwner") == owners[zone] && !r.URL.Query().Has("keys"):
+			deleted = append(deleted, zone)
+			delete(owners, zone)
+			answer = protocol.ZoneResponse{Success: true}
+		default:
+			t.Errorf("%s %s", r.Method, r.URL)
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer agent.Close()
+	of := classOf("public", "platform/public", []string{"team"})
+	of.Spec.AllowLocalAddresses = true
+	objects := append(signingCluster("platform", "public", true), of, signed("team", "stays.example.", "public-signer-0"), signed("team2", "elsewhere.example.", "other-signer-0"))
+	objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.URL, AllowPlainHTTP: true}
+	c := newController(t, func([]string, name.Name) string { return "" }, objects...)
+	begins = func() { // between the question for its owner and its removal
+		if err := c.Zones.Informer().GetIndexer().Add(signed("team4", "again.example.", "public-signer-0")); err != nil {
+			t.Error(err)
+		}
+	}
+	signer, _, err := c.Servers.Find("platform", "public-signer-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left map[name.Name]bool
+	for _, want := range [][]string{nil, {"elsewhere.example", "left.example"}, {"elsewhere.example", "left.example"}} {
+		if left, err = c.sweepSigner(t.Context(), signer, left); err != nil && !strings.Contains(err.Error(), "zone again.example.: a Zone is signed by it") {
+			t.Error(err)
+		}
+		if slices.Sort(deleted); !slices.Equal(deleted, want) {
+			t.Errorf("removed %q, want %q", deleted, want)
+		}
+	}
+	// Others can have zones at a signer that no fleet runs.
+	owners["left.example"] = "team3"
+	for range 2 {
+		if c.sweepSigners(t.Context()); owners["left.example"] == "" || len(c.left) > 0 {
+			t.Errorf("looked at: %v", c.left)
+		}
+	}
+}
+
+// A look keeps what the one before found left at a signer that does not answer, and does not ask one that is stopped.
+func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
+	objects := signingCluster("platform", "public", true)
+	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()
+	stopped.Name, stopped.UID, stopped.Spec.Replicas = "stopped-signer-0", "stopped", new(int32)
+	c := newController(t, func([]string, name.Name) string { return "" }, append(objects, stopped)...)
+	at, zones := v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}, map[name.Name]bool{name.MustParse("left.example."): true}
+	c.left = map[v1alpha1.ZoneSigner]map[name.Name]bool{at: zones, {Namespace: "platform", Name: stopped.Name}: zones}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // no agent is there
+	if c.sweepSigners(ctx); len(c.left) != 1 || !maps.Equal(c.left[at], zones) {
+		t.Errorf("left: %v", c.left)
+	}
+}
