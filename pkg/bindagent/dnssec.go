@@ -88,6 +88,11 @@ func (a *Agent) checkDS(_ http.ResponseWriter, job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: fmt.Sprintf("named knows that the DS of key %d of zone %s is %s", asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
+// maxKeyText is what named (9.18) has room for in its answer about keys, less what it says of one key. What does not
+// fit it leaves out, line by line, so states would be those of another key, and a key that is in use would be
+// missing.
+const maxKeyText = 4096 - 600
+
 var keyLine = regexp.MustCompile(`^key: (\d+) \(([^)]*)\), (\S+)`)
 
 // readDNSSEC reads what named says of the signing of a zone; nil where no policy signs it.
@@ -100,6 +105,9 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 		return nil, nil
 	} else if err != nil {
 		return nil, err
+	}
+	if len(text) > maxKeyText {
+		return nil, refuse(http.StatusConflict, "zone %s has more keys than named can tell of; set purge-keys of its dnssec-policy to less, or remove files of keys that are hidden", showName(zone))
 	}
 	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
 	for line := range strings.Lines(text) {

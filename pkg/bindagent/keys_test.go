@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -161,5 +162,42 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	}
 	if got := f.listKeyFiles("n2.example"); len(got) > 0 {
 		t.Errorf("left: %q", got)
+	}
+}
+
+// TestStatus_isOfAllKeysOrNone: named leaves out what does not fit its answer, and a key that seems not to be there
+// would lose its DS.
+func TestStatus_isOfAllKeysOrNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	const zone = "example.org"
+	f.signZone(zone, "team-a")
+	keygen, err := rig.Find("dnssec-keygen", "apt-get install bind9-utils")
+	rig.SkipMissing(t, err)
+	last := 0
+	for refused := 0; refused < 2; {
+		if out, err := exec.CommandContext(t.Context(), keygen, "-q", "-f", "KSK", "-a", "ECDSAP256SHA256", "-K", f.bind.Dir(), zone).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		made := len(f.listKeyFiles(zone))
+		answer := f.ask("GET", "/api/v1/zones/"+zone+"/status", nil)
+		switch answer.status {
+		case 409:
+			refused++
+		case 200:
+			var status protocol.ZoneResponse
+			if err := json.Unmarshal([]byte(answer.text), &status); err != nil {
+				t.Fatal(err)
+			}
+			if last = len(status.DNSSEC.Keys); last != made || refused > 0 {
+				t.Fatalf("the status has %d of %d keys", last, made)
+			}
+		default:
+			t.Fatal(answer)
+		}
+	}
+	t.Logf("%d keys fit", last)
+	if last < 6 { // three that wait, the next one, and two that sign the zone
+		t.Errorf("a status has %d keys at most", last)
 	}
 }

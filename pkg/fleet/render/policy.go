@@ -37,6 +37,7 @@ func (c *conf) writePolicy(policy *bind9.DNSSECPolicy) {
 	}
 	c.line("dnssec-policy %q {", policy.Name)
 	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm, lifetime(policy.ZSKLifetime), algorithm)
+	c.line("\tpurge-keys PT1H;") // named can tell of about eight keys, those that it is done with too
 	if policy.NSEC3 {
 		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
 	}

@@ -44,7 +44,7 @@ var (
 // fastPolicy has keys that are replaced twice a minute; policyOf is the same one in the API.
 const fastPolicy = `dnssec-policy "fast" {
 	keys { ksk lifetime PT25S algorithm ecdsap256sha256; zsk lifetime PT20S algorithm ecdsap256sha256; };
-	dnskey-ttl PT2S; max-zone-ttl PT3S; parent-ds-ttl PT2S; zone-propagation-delay PT2S; parent-propagation-delay PT1S;
+	purge-keys PT5S; dnskey-ttl PT2S; max-zone-ttl PT3S; parent-ds-ttl PT2S; zone-propagation-delay PT2S; parent-propagation-delay PT1S;
 	publish-safety PT1S; retire-safety PT1S; signatures-validity PT60S; signatures-validity-dnskey PT60S; signatures-refresh PT50S; signatures-jitter PT0S;
 };
 `
