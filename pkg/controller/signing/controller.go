@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -255,9 +256,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 		if status.Phase != "" && w.signer.Name != "" {
 			status.Signer = &v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
 		}
-		if len(status.Message) > maxMessage {
-			status.Message = status.Message[:maxMessage]
-		}
+		// What is not UTF-8 would be read again as another message, and written at each look.
+		status.Message = strings.ToValidUTF8(status.Message[:min(len(status.Message), maxMessage)], "")
 	}
 	if equality.Semantic.DeepEqual(status, w.zone.Status.DNSSEC) {
 		return nil

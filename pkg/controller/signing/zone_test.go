@@ -5,6 +5,7 @@ package signing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -248,5 +249,38 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 				t.Errorf("status.dnssec %+v, looked at again in %s", status, again)
 			}
 		})
+	}
+}
+
+// TestWriteStatus_cutsAtACharacter: a message that is cut within a character is another one when it is read again, so it
+// would be written at each look.
+func TestWriteStatus_cutsAtACharacter(t *testing.T) {
+	for _, text := range []string{"short", "not UTF-8: \xe4", strings.Repeat("a", maxMessage), "a" + strings.Repeat("\u00e4", maxMessage), strings.Repeat("\u20ac", maxMessage)} {
+		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+		client := fake.NewClientset(zone)
+		c := &Controller{Config: Config{Client: client}}
+		for range 2 {
+			live, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &work{Controller: c, zone: live}
+			if err := w.writeProblem(t.Context(), errors.New(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		patches := 0
+		for _, action := range client.Actions() {
+			if action.GetVerb() == "patch" {
+				patches++
+			}
+		}
+		if message := live.Status.DNSSEC.Message; patches != 1 || len(message) > maxMessage || len(message) < min(len(text)-1, maxMessage-3) || !strings.HasPrefix(text, message) {
+			t.Errorf("%.20q: %d writes, %d octets: ...%q", text, patches, len(message), message[max(0, len(message)-8):])
+		}
 	}
 }
