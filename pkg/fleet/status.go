@@ -47,6 +47,7 @@ const (
 	ReasonSwept           = "Swept"
 )
 
+// maxMessage bounds the message of a condition and the note of an Event, in octets: the APIs refuse longer ones.
 const maxMessage = 1024
 
 // standing are the conditions of an object in the making. The last word about a type counts.
@@ -149,7 +150,7 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 		if after.Message != "" {
 			text += ": " + after.Message
 		}
-		f.Events.Eventf(object, nil, kind, after.Reason, "Reconcile", "%s", text)
+		f.Events.Eventf(object, nil, kind, after.Reason, "Reconcile", "%s", cutMessage(text, maxMessage))
 	}
 }
 

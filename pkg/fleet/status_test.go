@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
@@ -47,6 +49,23 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 	}
 	if refused() || !slices.Equal(told, late) || len(status.Clusters) < 120 {
 		t.Errorf("%d octets with %d clusters, not ready: %q", status.Size(), len(status.Clusters), told)
+	}
+}
+
+// TestRecordEvents_fitsTheNote: Kubernetes takes a note of at most 1,024 octets, and a condition has as long a message,
+// for example of an agent that a tenant put in the place of its own.
+func TestRecordEvents_fitsTheNote(t *testing.T) {
+	recorder := events.NewFakeRecorder(9)
+	f := &Fleet{Config: Config{Events: recorder}}
+	for _, letter := range []string{"a", "\u00e4", "\u20ac", "\U0001f600"} {
+		s := newStanding(1, nil)
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, strings.Repeat(letter, 1<<16/len(letter)))
+		f.recordEvents(&bind9.Bind9Instance{}, s)
+		note, found := strings.CutPrefix(<-recorder.Events, "Normal TakingOver Progressing=True: ")
+		octets := len(note) + len("Progressing=True: ")
+		if message := s.conditions[len(s.conditions)-1].Message; !found || octets > 1024 || octets < 1000 || !utf8.ValidString(note) || len(message) > 1024 || !utf8.ValidString(message) {
+			t.Errorf("%q: the note has %d octets, the message %d: ...%q", letter, octets, len(message), note[len(note)-8:])
+		}
 	}
 }
 

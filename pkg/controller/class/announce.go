@@ -28,11 +28,11 @@ const reasonRemains = "HistoryForgotten"
 type announcer struct{ events.EventRecorder }
 
 func (a announcer) warnZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
-	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reason, actionDeliver, format, args...)
+	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reason, actionDeliver, "%s", cutMessage(fmt.Sprintf(format, args...)))
 }
 
 func (a announcer) tellZone(zone *v1alpha1.Zone, reason, format string, args ...any) {
-	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, reason, actionDeliver, format, args...)
+	a.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, reason, actionDeliver, "%s", cutMessage(fmt.Sprintf(format, args...)))
 }
 
 // announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.

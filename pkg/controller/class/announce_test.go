@@ -5,7 +5,10 @@ package class
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -28,5 +31,17 @@ func TestAnnounce_tellsWhatRemains_S8_2(t *testing.T) {
 		if !slices.Equal(told.all(), row.want) {
 			t.Errorf("%+v: told %v, want %v", row.event, told.all(), row.want)
 		}
+	}
+}
+
+// TestAnnounce_fitsTheNote: Kubernetes takes a note of at most 1,024 octets.
+func TestAnnounce_fitsTheNote(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	failed := delivery.Event{First: true, Key: delivery.Key{Class: "public"}}
+	failed.State.Error = &delivery.StateError{Reason: delivery.ReasonValidationFailed, Message: strings.Repeat("refused, ", 200)}
+	announcer{recorder}.announceDelivery(&v1alpha1.Zone{}, failed)
+	note, found := strings.CutPrefix(<-recorder.Events, "Warning ValidationFailed ")
+	if !found || len(note) > 1024 || len(note) < 1000 {
+		t.Errorf("%d octets: %.100s", len(note), note)
 	}
 }

@@ -78,7 +78,7 @@ func fingerprint(target string) string {
 const fingerprinted = "sha256:"
 
 const (
-	// maxMessage is what validation allows.
+	// maxMessage is what validation allows, and the API of Events for a note.
 	maxMessage = 1024
 	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.7); a Delivery has all of it.
 	maxZoneMessage = 300
