@@ -252,8 +252,8 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	}
 }
 
-// TestWriteStatus_cutsAtACharacter: a message that is cut within a character is another one when it is read again, so it
-// would be written at each look.
+// TestWriteStatus_cutsAtACharacter: a message that is cut within a character is another one when it is read again, so
+// it would be written at each look.
 func TestWriteStatus_cutsAtACharacter(t *testing.T) {
 	for _, text := range []string{"short", "not UTF-8: \xe4", strings.Repeat("a", maxMessage), "a" + strings.Repeat("\u00e4", maxMessage), strings.Repeat("\u20ac", maxMessage)} {
 		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
