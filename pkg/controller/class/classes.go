@@ -45,7 +45,13 @@ type classSync struct {
 	known map[string]*knownClass
 	// questions are those of the classes that are fetched from.
 	questions questions
+	// emptied is since when classes that go deliver nothing, by UID.
+	emptied map[types.UID]time.Time
 }
+
+// farewellTime is how long a class that zones are fetched from stays when the last of them has left it: a primary tells
+// the servers of the catalog without them, and hands it out while there is the class.
+const farewellTime = 5 * time.Second
 
 // knownClass is a class as the Loop was told of it.
 type knownClass struct {
@@ -180,7 +186,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 		return nil // it is not known yet which Bind9Clusters there are
 	}
 	if of != nil && of.DeletionTimestamp != nil && slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) {
-		if err := c.store.releaseClass(ctx, of); err != nil {
+		if err := c.releaseClass(ctx, of); err != nil {
 			return err
 		}
 	}
@@ -216,6 +222,38 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 		}
 	}
 	c.checkHealth(ctx, of)
+	return nil
+}
+
+// releaseClass has a class go that delivers nothing any more.
+func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
+	held, err := c.store.holdsClass(ctx, of)
+	if err != nil {
+		return err
+	}
+	if held {
+		c.mu.Lock()
+		delete(c.emptied, of.UID)
+		c.mu.Unlock()
+		return nil
+	}
+	c.mu.Lock()
+	since, known := c.emptied[of.UID]
+	if !known {
+		since = time.Now()
+		c.emptied[of.UID] = since
+	}
+	c.mu.Unlock()
+	if left := time.Until(since.Add(farewellTime)); left > 0 && (of.Spec.Transfer != nil || of.Spec.Bind9 != nil) {
+		c.queue.AddAfter(task{kind: classTask, name: of.Name}, left)
+		return nil
+	}
+	if err := c.store.releaseClass(ctx, of); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	delete(c.emptied, of.UID)
+	c.mu.Unlock()
 	return nil
 }
 

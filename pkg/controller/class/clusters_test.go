@@ -239,6 +239,11 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 
 		// A deleted cluster has its zones withdrawn, then its finalizer goes.
 		w.deleteCluster("team-a", "edge")
+		w.pass(farewellTime - time.Second)
+		w.has("just deleted", "a")
+		if got := w.finalizersOf("team-a", "edge"); len(got) != 1 {
+			t.Error("a deleted cluster goes before its servers transfer the catalog without its zones")
+		}
 		w.pass(time.Minute)
 		w.has("deleted", "a")
 		w.has("deleted", "b", zoneB)

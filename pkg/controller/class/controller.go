@@ -73,7 +73,7 @@ func New(config Config) (*Controller, error) {
 	counted := NewMetrics(config.Registry)
 	c := &Controller{
 		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen}, metrics: counted,
-		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, metrics: counted, known: map[string]*knownClass{}, questions: newQuestions()},
+		classes: &classSync{shared: with, providers: providers{config.Providers, config.Secrets}, interval: config.HealthInterval, metrics: counted, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{}},
 		records: &recordSync{
 			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
 			standings: map[string]*standing{}, untold: map[string]bool{}, written: map[types.UID]written{},

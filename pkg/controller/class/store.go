@@ -232,16 +232,17 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	return ignoreGone(err)
 }
 
-// releaseClass takes the finalizer from a class that is going and delivers nothing any more.
-func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
+// holdsClass reports whether a class delivers something.
+func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, error) {
 	namespace, _, ok := class.SplitCluster(of.Name)
 	if !ok {
 		namespace = metav1.NamespaceAll
 	}
-	held, err := s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
-	if held || err != nil {
-		return err
-	}
+	return s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
+}
+
+// releaseClass takes the finalizer from a class.
+func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, string(of.UID), "")))
 }
 
