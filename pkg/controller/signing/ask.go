@@ -4,6 +4,7 @@
 package signing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,6 +134,11 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 				lacking = fmt.Sprintf("this process has no route to %s", one.at)
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
+			case one.noName && servers[i].Missing != name.Name{}:
+				// It is the server of a zone further up, which knows nothing of a zone between that the resolver does
+				// not see.
+				answered = true
+				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them", servers[i].Name, w.fqdn, servers[i].Missing))
 			default:
 				if first {
 					p.everywhere = one.has
@@ -155,7 +161,9 @@ type answeredDS struct {
 	at  netip.AddrPort
 	has []v1alpha1.DelegationSigner
 	ttl time.Duration
-	err error
+	// noName: the name of the zone is not there.
+	noName bool
+	err    error
 }
 
 // maxAsked is how many addresses are asked at the same time.
@@ -176,9 +184,9 @@ func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answer
 	askEach(all, func(one *answeredDS) {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		var texts []string
-		texts, one.ttl, one.err = transfer.AskDS(ctx, dialer.DialContext, one.at, w.fqdn)
-		for _, text := range texts {
+		served, err := transfer.AskDS(ctx, dialer.DialContext, one.at, w.fqdn)
+		one.ttl, one.noName, one.err = served.TTL, served.NoName, err
+		for _, text := range served.Data {
 			if ds, ok := parseDS(text); ok {
 				one.has = append(one.has, ds)
 			}
@@ -214,10 +222,12 @@ func LookupParentServers(resolver *net.Resolver) ParentServers {
 }
 
 func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.Name) ([]ParentServer, error) {
+	var missing name.Name
 	for above, ok := zone.Parent(); ok; above, ok = above.Parent() {
 		hosts, err := resolver.LookupNS(ctx, above.String())
-		var missing *net.DNSError
-		if errors.As(err, &missing) && missing.IsNotFound {
+		var failure *net.DNSError
+		if errors.As(err, &failure) && failure.IsNotFound {
+			missing = cmp.Or(missing, above)
 			continue
 		}
 		if err != nil {
@@ -229,7 +239,7 @@ func lookupParentServers(ctx context.Context, resolver *net.Resolver, zone name.
 			if err != nil {
 				return nil, err
 			}
-			server := ParentServer{Name: host.Host}
+			server := ParentServer{Name: host.Host, Missing: missing}
 			for _, at := range addresses {
 				server.Addresses = append(server.Addresses, netip.AddrPortFrom(at.Unmap(), 53))
 			}

@@ -23,6 +23,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
+// noName has a server of a parent answer that the name is not there.
+const noName = -1
+
 // startParent starts a server of a parent that answers with the DS of these keys, a TTL of an hour and authority.
 func startParent(t *testing.T, tags ...int) netip.AddrPort {
 	t.Helper()
@@ -34,6 +37,10 @@ func startParent(t *testing.T, tags ...int) netip.AddrPort {
 		answer := new(mdns.Msg).SetReply(question)
 		answer.Authoritative = true
 		for _, tag := range tags {
+			if tag == noName {
+				answer.Rcode = mdns.RcodeNameError
+				continue
+			}
 			rr, err := mdns.NewRR(fmt.Sprintf("example.org. 3600 DS %d 13 2 %s", tag, strings.Repeat("AB", 32)))
 			if err != nil {
 				t.Error(err)
@@ -54,8 +61,14 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	both, one, none := startParent(t, 1, 2), startParent(t, 1), startParent(t)
-	of := func(name string, addresses ...netip.AddrPort) ParentServer { return ParentServer{name, addresses} }
+	both, one, none, noName := startParent(t, 1, 2), startParent(t, 1), startParent(t), startParent(t, noName)
+	of := func(name string, addresses ...netip.AddrPort) ParentServer {
+		return ParentServer{Name: name, Addresses: addresses}
+	}
+	above := func(server ParentServer) ParentServer {
+		server.Missing = name.MustParse("corp.example.")
+		return server
+	}
 	for title, test := range map[string]struct {
 		servers              []ParentServer
 		everywhere, anywhere []int32
@@ -68,6 +81,9 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 		"no server has it":                   {[]ParentServer{of("a.", none, silent), of("b.", none)}, nil, nil, ""},
 		"a server of which none answers":     {[]ParentServer{of("a.", both), of("b.", silent)}, []int32{1, 2}, []int32{1, 2}, fmt.Sprintf("name server b. of the parent: no answer of %s since 2026-11-23T00:00:00Z: ", silent)},
 		"a server that has no address":       {[]ParentServer{of("a."), of("b.", both)}, []int32{1, 2}, []int32{1, 2}, "name server a. of the parent: it has no address"},
+		"the name is not there":              {[]ParentServer{of("a.", noName)}, nil, nil, ""},
+		"the parent is further up":           {[]ParentServer{above(of("a.", none))}, nil, nil, ""},
+		"the resolver misses the parent":     {[]ParentServer{of("a.", none), above(of("b.", noName, none))}, nil, nil, "name server b. of the parent answers that example.org. is not there, and the resolver of the controller finds no name servers of corp.example.: "},
 		"the first of two is the one silent": {[]ParentServer{of("a.", silent), of("b.", none)}, nil, nil, "name server a. of the parent: no answer"},
 	} {
 		now := begin
@@ -93,6 +109,42 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 				t.Errorf("%s: TTL %s", title, p.ttl)
 			}
 			now = now.Add(time.Hour)
+		}
+	}
+}
+
+// The servers of the next name above that has any are those of the parent. A name between of which the resolver finds
+// none is told: it may be a zone that the resolver does not see.
+func TestLookupParentServers_S12_6(t *testing.T) {
+	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &mdns.Server{PacketConn: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+		answer := new(mdns.Msg).SetReply(question)
+		answer.RecursionAvailable = true
+		text := map[string]string{"example.org. NS": "example.org. 60 NS ns.example.net.", "ns.example.net. A": "ns.example.net. 60 A 192.0.2.1"}
+		switch asked := question.Question[0]; {
+		case text[asked.Name+" "+mdns.TypeToString[asked.Qtype]] != "":
+			rr, err := mdns.NewRR(text[asked.Name+" "+mdns.TypeToString[asked.Qtype]])
+			if err != nil {
+				t.Error(err)
+			}
+			answer.Answer = []mdns.RR{rr}
+		case asked.Name != "ns.example.net.":
+			answer.Rcode = mdns.RcodeNameError
+		}
+		_ = w.WriteMsg(answer)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", listener.LocalAddr().String())
+	}}
+	for zone, missing := range map[string]string{"dev.example.org.": "", "dev.corp.example.org.": "corp.example.org.", "a.b.c.example.org.": "b.c.example.org."} {
+		servers, err := LookupParentServers(resolver)(t.Context(), name.MustParse(zone))
+		if err != nil || len(servers) != 1 || servers[0].Name != "ns.example.net." || !slices.Equal(servers[0].Addresses, []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:53")}) || servers[0].Missing.String() != missing {
+			t.Errorf("%s: %+v, %v", zone, servers, err)
 		}
 	}
 }

@@ -45,6 +45,9 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
+	// Missing is the name directly above the zone where the resolver finds no servers of it, and this is a server of a
+	// name further up.
+	Missing name.Name
 }
 
 // ParentServers finds the servers of the zone above one of which no Zone is above.

@@ -56,6 +56,18 @@ type parent struct {
 	ttl, longestTTL time.Duration
 }
 
+// maxDSTTL is the longest TTL of a DS that is waited for, where the policy has no longer one.
+const maxDSTTL = 7 * 24 * time.Hour
+
+// refuseLongTTL takes the parent as unknown where its DS has a TTL that Expiring would not end of: a server of the
+// parent, or an answer in its name, may have any.
+func (f *facts) refuseLongTTL() {
+	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
+		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
+		f.ttl = 0
+	}
+}
+
 // explain says what the parent waits for.
 func (p *parent) explain() string {
 	next := ""

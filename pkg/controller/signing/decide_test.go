@@ -189,6 +189,21 @@ func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 	}
 }
 
+// A server of the parent may answer with any TTL: one above a week, and above that of the policy, is not waited for,
+// and tells nothing.
+func TestRefuseLongTTL_S12_6(t *testing.T) {
+	for _, test := range []struct {
+		ttl, policy time.Duration
+		unknown     bool
+	}{{0, time.Hour, false}, {maxDSTTL, time.Hour, false}, {maxDSTTL + 1, time.Hour, true}, {2 * maxDSTTL, 2 * maxDSTTL, false}, {1 << 31 * time.Second, 2 * maxDSTTL, true}} {
+		f := &facts{times: times{parentDSTTL: test.policy}, parent: parent{ttl: test.ttl}}
+		f.refuseLongTTL()
+		if strings.Contains(f.unknown, "lower the TTL there") != test.unknown || (f.ttl == test.ttl) == test.unknown {
+			t.Errorf("TTL %s with %s of the policy: %q, %s", test.ttl, test.policy, f.unknown, f.ttl)
+		}
+	}
+}
+
 // A Zone that went while no watch stood leaves nothing in memory.
 func TestForgetZone(t *testing.T) {
 	for what, gone := range map[string]func(*v1alpha1.Zone) any{

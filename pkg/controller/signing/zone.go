@@ -328,6 +328,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	switch phase {
 	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
 		f.parent = w.askParent(ctx)
+		f.refuseLongTTL()
 		f.longestTTL = w.memory.noteDSTTL(w.zone.UID, f.ttl)
 	}
 	return nil

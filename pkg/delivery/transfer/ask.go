@@ -34,35 +34,51 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 	if err != nil {
 		return got, err
 	}
-	for _, record := range keys {
+	for _, record := range keys.Answer {
 		if key, ok := record.(*mdns.DNSKEY); ok {
 			got.Keys[fmt.Sprintf("%d %d %s", key.Flags, key.Algorithm, key.PublicKey)] = true
 		}
 	}
 	soa, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeSOA)
-	for _, record := range soa {
+	if err != nil {
+		return got, err
+	}
+	for _, record := range soa.Answer {
 		if one, ok := record.(*mdns.SOA); ok {
 			got.Serial = one.Serial
 		}
 	}
-	return got, err
+	return got, nil
 }
 
-// AskDS asks a server of the parent for the DS records of a zone, until ctx ends. A name that is not there has none: a
-// parent may lose the delegation together with the DS.
-func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (data []string, ttl time.Duration, err error) {
+// ServedDS is the answer of a server of the parent about the DS of a zone.
+type ServedDS struct {
+	// Data of the DS records, and the longest of their TTLs.
+	Data []string
+	TTL  time.Duration
+	// NoName: the name of the zone is not there: a parent may lose the delegation together with the DS.
+	NoName bool
+}
+
+// AskDS asks a server of the parent for the DS records of a zone, until ctx ends.
+func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (ServedDS, error) {
+	var got ServedDS
 	answer, err := askRRset(ctx, connect, at, nil, zone, mdns.TypeDS)
-	for _, record := range answer {
+	if err != nil {
+		return got, err
+	}
+	got.NoName = answer.Rcode == mdns.RcodeNameError
+	for _, record := range answer.Answer {
 		if ds, ok := record.(*mdns.DS); ok {
-			data = append(data, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest)))
-			ttl = max(ttl, time.Duration(ds.Hdr.Ttl)*time.Second)
+			got.Data = append(got.Data, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest)))
+			got.TTL = max(got.TTL, time.Duration(ds.Hdr.Ttl)*time.Second)
 		}
 	}
-	return data, ttl, err
+	return got, nil
 }
 
-// askRRset returns the answer section of an authoritative answer.
-func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, of uint16) ([]mdns.RR, error) {
+// askRRset returns an authoritative answer.
+func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, of uint16) (*mdns.Msg, error) {
 	conn, err := connect(ctx, "tcp", at.String())
 	if err != nil {
 		return nil, err
@@ -85,5 +101,5 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	case !answer.Authoritative:
 		return nil, fmt.Errorf("its answer for %s %s is not authoritative", zone, mdns.TypeToString[of])
 	}
-	return answer.Answer, nil
+	return answer, nil
 }

@@ -30,12 +30,12 @@ b IN NS ns
 	for zone, want := range map[string][]string{
 		"a.example.": {"12345 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0123456789ABCDEF01234567"}, "b.example.": nil, "gone.example.": nil,
 	} {
-		data, ttl, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse(zone))
-		if err != nil || !slices.Equal(data, want) || (ttl == 30*time.Second) != (want != nil) {
-			t.Errorf("%s: %q, ttl %s, %v", zone, data, ttl, err)
+		got, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse(zone))
+		if err != nil || !slices.Equal(got.Data, want) || (got.TTL == 30*time.Second) != (want != nil) || got.NoName != (zone == "gone.example.") {
+			t.Errorf("%s: %+v, %v", zone, got, err)
 		}
 	}
-	if data, _, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse("example.net.")); err == nil {
-		t.Errorf("a server without the zone above says %q", data)
+	if got, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse("example.net.")); err == nil {
+		t.Errorf("a server without the zone above says %+v", got)
 	}
 }
