@@ -20,6 +20,49 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
+// agentDouble answers as the agent of a signer does that has zones, by the owners of their keys.
+type agentDouble struct {
+	url string
+
+	mu      sync.Mutex
+	owners  map[string]string
+	deleted []string
+	asked   func(zone string) // before the owner of a zone is answered
+}
+
+func startAgent(t *testing.T, owners map[string]string) *agentDouble {
+	t.Helper()
+	a := &agentDouble{owners: owners, asked: func(string) {}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		path := strings.TrimPrefix(r.URL.Path, protocol.Base)
+		zone, isStatus := strings.CutSuffix(strings.TrimPrefix(path, "/zones/"), "/status")
+		owner, has := a.owners[zone]
+		var answer any = protocol.ZoneResponse{Success: true, KeyOwner: owner}
+		switch {
+		case path == "/health":
+			answer = protocol.Health{Agent: "kubizone"}
+		case path == "/zones":
+			answer = protocol.ZoneList{Zones: slices.Collect(maps.Keys(a.owners))}
+		case !has:
+			w.WriteHeader(http.StatusNotFound)
+		case isStatus:
+			a.asked(zone)
+		case r.Method == http.MethodDelete && r.URL.Query().Get("keyOwner") == owner && !r.URL.Query().Has("keys"):
+			a.deleted = append(a.deleted, zone)
+			delete(a.owners, zone)
+		default:
+			t.Errorf("%s %s", r.Method, r.URL)
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	a.url = server.URL
+	return a
+}
+
 // A signer removes at the second look the zones that no Zone is signed by there: those of a Zone that has another name,
 // has ended or is signed elsewhere. It keeps those that a Zone is signed by and those that were not made for a Zone.
 func TestSweepSigners_S12_9(t *testing.T) {
@@ -29,49 +72,18 @@ func TestSweepSigners_S12_9(t *testing.T) {
 		zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: fqdn, Phase: v1alpha1.DNSSECSigned, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: signer}}
 		return zone
 	}
-	var mu sync.Mutex
-	owners := map[string]string{
+	agent := startAgent(t, map[string]string{
 		"stays.example": "team", "elsewhere.example": "team2", "left.example": "team3", "again.example": "team4", "by-hand.example": "",
-	}
-	var deleted []string
-	begins := func() {}
-	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		path := strings.TrimPrefix(r.URL.Path, protocol.Base)
-		zone, isStatus := strings.CutSuffix(strings.TrimPrefix(path, "/zones/"), "/status")
-		var answer any
-		switch {
-		case path == "/health":
-			answer = protocol.Health{Agent: "kubizone"}
-		case path == "/zones":
-			list := protocol.ZoneList{}
-			for zone := range owners {
-				list.Zones = append(list.Zones, zone)
-			}
-			answer = list
-		case isStatus:
-			if zone == "again.example" {
-				begins()
-			}
-			answer = protocol.ZoneResponse{Success: true, KeyOwner: owners[zone]}
-		case r.Method == http.MethodDelete && r.URL.Query().Get("keyOwner") == owners[zone] && !r.URL.Query().Has("keys"):
-			deleted = append(deleted, zone)
-			delete(owners, zone)
-			answer = protocol.ZoneResponse{Success: true}
-		default:
-			t.Errorf("%s %s", r.Method, r.URL)
-			w.WriteHeader(http.StatusBadRequest)
-		}
-		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	defer agent.Close()
+	})
 	of := classOf("public", "platform/public", []string{"team"})
 	of.Spec.AllowLocalAddresses = true
 	objects := append(signingCluster("platform", "public", true), of, signed("team", "stays.example.", "public-signer-0"), signed("team2", "elsewhere.example.", "other-signer-0"))
-	objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.URL, AllowPlainHTTP: true}
+	objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.url, AllowPlainHTTP: true}
 	c := newController(t, func([]string, name.Name) string { return "" }, objects...)
-	begins = func() { // between the question for its owner and its removal
+	agent.asked = func(zone string) { // between the question for its owner and its removal
+		if zone != "again.example" {
+			return
+		}
 		if err := c.Zones.Informer().GetIndexer().Add(signed("team4", "again.example.", "public-signer-0")); err != nil {
 			t.Error(err)
 		}
@@ -85,14 +97,14 @@ func TestSweepSigners_S12_9(t *testing.T) {
 		if left, err = c.sweepSigner(t.Context(), signer, left); err != nil && !strings.Contains(err.Error(), "zone again.example.: a Zone is signed by it") {
 			t.Error(err)
 		}
-		if slices.Sort(deleted); !slices.Equal(deleted, want) {
-			t.Errorf("removed %q, want %q", deleted, want)
+		if slices.Sort(agent.deleted); !slices.Equal(agent.deleted, want) {
+			t.Errorf("removed %q, want %q", agent.deleted, want)
 		}
 	}
 	// Others can have zones at a signer that no fleet runs.
-	owners["left.example"] = "team3"
+	agent.owners["left.example"] = "team3"
 	for range 2 {
-		if c.sweepSigners(t.Context()); owners["left.example"] == "" || len(c.left) > 0 {
+		if c.sweepSigners(t.Context()); agent.owners["left.example"] == "" || len(c.left) > 0 {
 			t.Errorf("looked at: %v", c.left)
 		}
 	}

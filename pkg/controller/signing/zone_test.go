@@ -214,6 +214,28 @@ func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	}
 }
 
+// A deleted Zone is removed at its signer, and not the zone of another namespace that has the name by now.
+func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
+	for owner, removed := range map[string]bool{"team": true, "": true, "victim": false} {
+		agent := startAgent(t, map[string]string{"example.org": owner})
+		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+		zone.DeletionTimestamp, zone.Finalizers = &metav1.Time{Time: begin}, []string{v1alpha1.FinalizerDelivery}
+		zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECSigned, Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+		of := classOf("public", "platform/public", []string{"team"})
+		of.Spec.AllowLocalAddresses = true
+		objects := append(signingCluster("platform", "public", true), of, zone)
+		objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.url, AllowPlainHTTP: true}
+		c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+		if _, err := c.syncZone(t.Context(), zone); err != nil {
+			t.Fatal(err)
+		}
+		live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
+		if err != nil || live.Status.DNSSEC != nil || (len(agent.deleted) == 1) != removed {
+			t.Errorf("keys of %q: removed %q, status.dnssec %+v, %v", owner, agent.deleted, live.Status.DNSSEC, err)
+		}
+	}
+}
+
 // A deleted Zone that no class delivers is held until its signer has removed it, and no longer than there is a signer.
 func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	for title, test := range map[string]struct {
