@@ -13,7 +13,8 @@
 //	G3. named is told of a DS only when every server of the parent has it, or none has it any more.
 //	G4. A zone whose keys are lost is not signed with others.
 //	G5. Servers get the unsigned zone again only when the DS has left all caches.
-//	G6. A zone is removed at a signer for the Zone that it signs, or where it signs none, and for no other Zone of its name.
+//	G6. A zone is removed at a signer for the Zone that is signed by it, or where none is, and for no other Zone of
+//	    its name.
 //
 // decide.go says what is to be done next, from facts alone; zone.go asks for the facts and does it. The package knows
 // neither how a parent comes to contain the DS, which the API server derives from the status, nor how servers come to
