@@ -32,13 +32,8 @@ const (
 // another name, ends or goes over to another signer leaves its zone behind (S12.9). Keys stay, as those of a deleted
 // Zone do.
 func (c *Controller) sweepSigners(ctx context.Context) {
-	signers, err := c.Servers.ListSigners()
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "Signers are not looked at for zones that are left; they are at the next look")
-		return
-	}
 	byNamespace := map[string][]apiclass.Server{}
-	for _, signer := range signers {
+	for _, signer := range c.Servers.ListSigners() {
 		byNamespace[signer.Namespace] = append(byNamespace[signer.Namespace], signer)
 	}
 	left, slots := map[v1alpha1.ZoneSigner]map[name.Name]bool{}, make(chan struct{}, sweepers)

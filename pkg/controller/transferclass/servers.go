@@ -82,18 +82,18 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 }
 
 // ListSigners returns the signers of fleets that run, of all namespaces. One that runs elsewhere (external) can have
-// zones of others.
-func (s *Servers) ListSigners() (signers []apiclass.Server, err error) {
+// zones of others. There are none before the Bind9Instances are listed.
+func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
-		return nil, errUnlisted
+		return nil
 	}
-	all, err := s.instances.Lister().List(labels.Everything())
+	all, _ := s.instances.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
 	for _, instance := range all {
 		if server, runs := apiclass.ServerOf(instance); runs && server.Signer && instance.Spec.External == nil {
 			signers = append(signers, server)
 		}
 	}
-	return signers, err
+	return signers
 }
 
 // Selected are the servers that a class with a block bind9 selects.
