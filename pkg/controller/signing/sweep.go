@@ -30,8 +30,11 @@ const (
 
 // sweepSigners has each signer of a fleet remove the zones that no Zone is signed by there any more: a Zone that gets
 // another name, ends or goes over to another signer leaves its zone behind (S12.9). Keys stay, as those of a deleted
-// Zone do.
+// Zone do. Where no Zone is signed at all the store may have been lost, and nothing is removed.
 func (c *Controller) sweepSigners(ctx context.Context) {
+	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
+		return
+	}
 	byNamespace := map[string][]apiclass.Server{}
 	for _, signer := range c.Servers.ListSigners() {
 		byNamespace[signer.Namespace] = append(byNamespace[signer.Namespace], signer)

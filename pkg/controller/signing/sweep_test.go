@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bindagent/protocol"
@@ -111,16 +113,24 @@ func TestSweepSigners_S12_9(t *testing.T) {
 }
 
 // A look keeps what the one before found left at a signer that does not answer, and does not ask one that is stopped.
+// No signer is looked at while no Zone is signed.
 func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	objects := signingCluster("platform", "public", true)
 	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()
 	stopped.Name, stopped.UID, stopped.Spec.Replicas = "stopped-signer-0", "stopped", new(int32)
-	c := newController(t, func([]string, name.Name) string { return "" }, append(objects, stopped)...)
 	at, zones := v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}, map[name.Name]bool{name.MustParse("left.example."): true}
-	c.left = map[v1alpha1.ZoneSigner]map[name.Name]bool{at: zones, {Namespace: "platform", Name: stopped.Name}: zones}
+	signed, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	signed.Status.FQDN, signed.Status.DNSSEC = "example.", &v1alpha1.ZoneDNSSECStatus{FQDN: "example.", Phase: v1alpha1.DNSSECSigned, Signer: &at}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // no agent is there
-	if c.sweepSigners(ctx); len(c.left) != 1 || !maps.Equal(c.left[at], zones) {
-		t.Errorf("left: %v", c.left)
+	for _, test := range []struct {
+		of   []runtime.Object
+		want int
+	}{{append(objects, stopped), 2}, {append(objects, stopped, signed), 1}} {
+		c := newController(t, func([]string, name.Name) string { return "" }, test.of...)
+		c.left = map[v1alpha1.ZoneSigner]map[name.Name]bool{at: zones, {Namespace: "platform", Name: stopped.Name}: zones}
+		if c.sweepSigners(ctx); len(c.left) != test.want || !maps.Equal(c.left[at], zones) {
+			t.Errorf("left: %v", c.left)
+		}
 	}
 }
