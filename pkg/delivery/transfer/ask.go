@@ -5,6 +5,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -95,11 +96,21 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	answer, err := transfer.Exchange(ctx, conn, question, key)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, withoutPorts(err)
 	case answer.Rcode != mdns.RcodeSuccess && !(of == mdns.TypeDS && answer.Rcode == mdns.RcodeNameError):
 		return nil, fmt.Errorf("it answers %s to a question for %s %s", mdns.RcodeToString[answer.Rcode], zone, mdns.TypeToString[of])
 	case !answer.Authoritative:
 		return nil, fmt.Errorf("its answer for %s %s is not authoritative", zone, mdns.TypeToString[of])
 	}
 	return answer, nil
+}
+
+// withoutPorts is the error of a connection without its addresses: the local port is another one at each question, and
+// a status that has the error would be written each time.
+func withoutPorts(err error) error {
+	var failed *net.OpError
+	if errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
+	}
+	return err
 }

@@ -4,7 +4,11 @@
 package transfer
 
 import (
+	"errors"
+	"net"
+	"net/netip"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,5 +41,36 @@ b IN NS ns
 	}
 	if got, err := AskDS(t.Context(), dial.New(true).DialContext, bind.Addr, name.MustParse("example.net.")); err == nil {
 		t.Errorf("a server without the zone above says %+v", got)
+	}
+}
+
+// A server that breaks the connection is the same error each time, so that no status is written for it at each look.
+func TestAskDS_isTheSameErrorEachTime(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1))
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			conn.Close()
+		}
+	}()
+	var texts []string
+	for range 2 {
+		_, err := AskDS(t.Context(), dial.New(true).DialContext, netip.MustParseAddrPort(listener.Addr().String()), name.MustParse("example."))
+		if !errors.Is(err, syscall.ECONNRESET) {
+			t.Fatal(err)
+		}
+		texts = append(texts, err.Error())
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("%q", texts)
 	}
 }
