@@ -229,21 +229,7 @@ func (w *work) fence(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case live.UID != w.zone.UID || live.DeletionTimestamp != nil || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
-		return errors.New("the Zone has changed since it was read")
-	}
-	return nil
-}
-
-// fenceDeleted refuses what an older look at a deleted zone would do at the signer.
-func (w *work) fenceDeleted(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	live, err := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{})
-	switch {
-	case err != nil:
-		return err
-	case live.UID != w.zone.UID || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC):
+	case live.UID != w.zone.UID || (live.DeletionTimestamp == nil) != (w.zone.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
 		return errors.New("the Zone has changed since it was read")
 	}
 	return nil

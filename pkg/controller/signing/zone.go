@@ -106,7 +106,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	if runs {
 		if w.agent, err = c.Agents.ClientOf(server, c.allowsLocal(server)); err == nil {
 			isOwner := func(owner string) bool { return owner == "" || owner == zone.Namespace }
-			err = w.agent.RemoveOwned(ctx, fqdn, isOwner, w.fenceDeleted)
+			err = w.agent.RemoveOwned(ctx, fqdn, isOwner, w.fence)
 		}
 		if err != nil {
 			return pendingInterval, w.writeProblem(ctx, fmt.Errorf("the zone is not removed at the signer: %w", err))
