@@ -611,7 +611,8 @@ type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the number of seconds for which it is still kept; 0: a version that went by clocks wrote it.
 	Left int64 `json:"left,omitempty"`
-	// Jump is the number by which the restore that left this floor raised serials; 0 for the serial of a name.
+	// Jump is the number by which the restores that left this floor raised serials, at least; 0 for the serial of a
+	// name.
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the zone that had the name.
 	By string `json:"by,omitempty"`

@@ -30,8 +30,12 @@ func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint
 		return nil, 0, true
 	}
 	from = floor.Serial
-	if minimum != nil && serial.Serial(*minimum).Ahead(from) {
-		from = serial.Serial(*minimum + floor.Jump)
+	if minimum != nil {
+		least := serial.Serial(*minimum)
+		jumped := least + serial.Serial(floor.Jump)
+		if jumped += (from - jumped) % serial.RestoreStep; least.Ahead(from) || jumped.Ahead(from) {
+			from = jumped
+		}
 	}
 	return nil, max(from, 1), true
 }

@@ -12,6 +12,10 @@ type Serial uint32
 // KeptSeconds bounds for how long the last serial of a name without a zone is remembered (S6.5): 60 days.
 const KeptSeconds = 60 * 24 * 60 * 60
 
+// RestoreStep divides what lies between two serials with which zones begin in one restored store (S6.5). It divides
+// 2^32.
+const RestoreStep = 1 << 28
+
 // Order is how two serials relate on the circle.
 type Order int
 
