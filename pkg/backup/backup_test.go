@@ -75,7 +75,7 @@ func restore(t *testing.T, file string, change ...func(*Restore)) (path string, 
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "data")
 	var text strings.Builder
-	r := Restore{Backup: file, DataDir: path, SerialJump: 1000, Report: func(line string) { fmt.Fprintln(&text, line) }, Log: func(line string) { t.Log(line) }}
+	r := Restore{Backup: file, DataDir: path, Report: func(line string) { fmt.Fprintln(&text, line) }, Log: func(line string) { t.Log(line) }}
 	for _, f := range change {
 		f(&r)
 	}
@@ -160,13 +160,13 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		t.Errorf("the rule of a Delegation: %v", err)
 	}
 	for zone, was := range handedOut {
-		if now := lastSerial(t, again, zone); !now.Ahead(was) || now.Compare(was+2000) == serial.After {
-			t.Errorf("zone %s: serial %d after %d was handed out; want it ahead, by the jump", zone, now, was)
+		if now := lastSerial(t, again, zone); !now.Ahead(was) {
+			t.Errorf("zone %s: serial %d after %d was handed out; want it ahead", zone, now, was)
 		}
 	}
 	// The name of a removed zone goes on too.
 	store.Must(again.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
-	if now := lastSerial(t, again, "gone"); !now.Ahead(gone + 999) {
+	if now := lastSerial(t, again, "gone"); !now.Ahead(gone) {
 		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
 	}
 
@@ -176,8 +176,8 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 			spec.Spec.MinimumSerial = ptr.To[int64](3000000000)
 		}
 		store.Must(again.CreateZone(spec))
-		if now := lastSerial(t, again, name); !now.Ahead(unknown[name]) || now.Compare(unknown[name]+2000) == serial.After {
-			t.Errorf("zone %s, made after the backup: serial %d after %d was handed out; want it ahead, by the jump", name, now, unknown[name])
+		if now := lastSerial(t, again, name); !now.Ahead(unknown[name]) {
+			t.Errorf("zone %s, made after the backup: serial %d after %d was handed out; want it ahead", name, now, unknown[name])
 		}
 	}
 	now := store.Must(again.store.Client.Client.Get(t.Context(), "x")).Header.Revision
@@ -382,13 +382,59 @@ func TestRestore_ofTheFormatBeforeVersions(t *testing.T) {
 			}
 			again := start(t, path, of)
 			if have, list := versionsOf(t, again); len(have) != m.Records+6 || // which a redo log has
-				list < embed.RevisionBump*subrev.Objects {
+				list < int64(Clock{Now: m.Time}.level())*subrev.Objects {
 				t.Errorf("%d records are restored of %s, at %d", len(have), m, list)
 			}
 			if now, err := Take(t.Context(), again.where, file+"-now"); err != nil || now.Format != ledger.Format {
 				t.Errorf("it is %+v now: %v", now, err)
 			}
 		})
+	}
+}
+
+// S6.5: a backup goes ahead of what an older one gave that was restored after it was taken, where it is named, and not
+// else. One that is too old for the clock is said to be.
+func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
+	s := start(t, t.TempDir())
+	store.Must(s.CreateZone(store.Zone("dns", "org", "example.org.")))
+	older, newer := filepath.Join(t.TempDir(), "older"), filepath.Join(t.TempDir(), "newer")
+	m := store.Must(Take(t.Context(), s.where, older))
+	age := func(days int) {
+		t.Helper()
+		m.Time = time.Now().AddDate(0, 0, -days)
+		if err := m.writeFile(older); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.Must(Take(t.Context(), s.where, newer))
+	s.store.Damaged = true // it is checked as long as it runs only
+	s.member.Stop()
+	begins := func(file, aheadOf string, says bool) serial.Serial {
+		t.Helper()
+		path, said, err := restore(t, file, func(r *Restore) { r.AheadOf = aheadOf })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(said, "longer ago than 12 days") != says {
+			t.Errorf("of %s it says: %s", file, said)
+		}
+		again := start(t, path)
+		again.store.Damaged = true
+		defer again.member.Stop()
+		return lastSerial(t, again, "org")
+	}
+	age(10)
+	first := begins(older, "", false)
+	if alone := begins(newer, "", false); alone.Compare(first) != serial.Before {
+		t.Errorf("serial %d after %d: it needs no --ahead-of", alone, first)
+	}
+	if named := begins(newer, older, false); !named.Ahead(first) {
+		t.Errorf("serial %d after %d of the one that is named", named, first)
+	}
+	age(20)
+	begins(older, "", true)
+	if _, _, err := restore(t, newer, func(r *Restore) { r.AheadOf = newer + "x" }); err == nil || !strings.Contains(err.Error(), "--ahead-of: ") {
+		t.Errorf("ahead of what is not there: %v", err)
 	}
 }
 
@@ -422,6 +468,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
 		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
 		"a newer format":  {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
+		"of the future":   {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
 		"another's count": {whole, edit(func(m *Manifest) { m.Records++ }), "not this file's manifest"},
 		"a poem":          {[]byte("roses"), manifest, "is cut"},
 	} {
@@ -487,7 +534,7 @@ func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now := lastSerial(t, start(t, path, encrypted), "org"); !now.Ahead(was + 999) {
+	if now := lastSerial(t, start(t, path, encrypted), "org"); !now.Ahead(was) {
 		t.Errorf("serial %d after %d", now, was)
 	}
 }
@@ -538,15 +585,17 @@ func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 		created := store.Must(s.CreateZone(zone))
 		// A serial that a write after the backup may have handed out.
 		next, _ := law.NextSerial(serial.Serial(created.Status.Serial), time.Now(), nil, nil)
-		want[zone.Name] = next + MaxSerialJump
+		want[zone.Name] = next
 	}
 	source := apiserver.Source{Etcd: s.where}
-	if n, err := RaiseSerials(t.Context(), source, MaxSerialJump); err != nil || n != len(want) {
+	at := Clock{Now: time.Now()}
+	at.Since = at.Now.Add(-time.Hour)
+	if n, err := raiseSerials(t.Context(), source, at); err != nil || n != len(want) {
 		t.Fatalf("%d zones: %v", n, err)
 	}
-	for zone, want := range want {
-		if now := lastSerial(t, s, zone); now != want {
-			t.Errorf("%s: serial %d, want %d", zone, now, want)
+	for zone, next := range want {
+		if now := lastSerial(t, s, zone); !now.Ahead(next+3_600_000-1) || now.Ahead(next+3_600_000+serial.RestoreStep) {
+			t.Errorf("%s: serial %d, want it ahead of %d by an hour", zone, now, next)
 		}
 	}
 }

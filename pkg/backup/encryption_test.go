@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
@@ -73,12 +74,13 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	if _, err := Check(t.Context(), without); !errors.Is(err, ledger.ErrSealed) {
 		t.Errorf("checking without the file: %v", err)
 	}
-	if _, err := RaiseSerials(t.Context(), without, 1000); !errors.Is(err, ledger.ErrSealed) {
+	at := Clock{Now: time.Now(), Since: time.Now().Add(-time.Second)}
+	if _, err := raiseSerials(t.Context(), without, at); !errors.Is(err, ledger.ErrSealed) {
 		t.Errorf("raising without the file: %v", err)
 	}
 	with := without
 	with.EncryptionProviderConfigFile = file
-	if n, err := RaiseSerials(t.Context(), with, 1000); n != 1 || err != nil {
+	if n, err := raiseSerials(t.Context(), with, at); n != 1 || err != nil {
 		t.Fatalf("raised %d zones, %v", n, err)
 	}
 	if now := s.Zone("platform", "stays").Status.Serial; now < serial+1000 {

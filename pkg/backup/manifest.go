@@ -65,8 +65,8 @@ func (m *Manifest) String() string {
 // ManifestFile is where the manifest of a backup is.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
-// Verify reads the manifest of a backup and holds the file against it.
-func Verify(backup string) (*Manifest, error) {
+// readManifest reads the manifest of a backup.
+func readManifest(backup string) (*Manifest, error) {
 	text, err := os.ReadFile(ManifestFile(backup))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is no whole backup: %s is not beside it; copy both files, or take another backup", backup, ManifestFile(backup))
@@ -81,6 +81,15 @@ func Verify(backup string) (*Manifest, error) {
 	if m.Version > manifestVersion || m.LeastReader > ledger.Format {
 		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion, ledger.Format)
 	}
+	return &m, nil
+}
+
+// Verify reads the manifest of a backup and holds the file against it.
+func Verify(backup string) (*Manifest, error) {
+	m, err := readManifest(backup)
+	if err != nil {
+		return nil, err
+	}
 	size, sum, err := digestFile(backup)
 	switch {
 	case err != nil:
@@ -90,7 +99,7 @@ func Verify(backup string) (*Manifest, error) {
 	case size != m.Bytes || sum != m.SHA256:
 		return nil, fmt.Errorf("%s is not the file of its manifest: %d octets with SHA-256 %s, not %d with %s; copy both again, or take another backup", backup, size, sum, m.Bytes, m.SHA256)
 	}
-	return &m, nil
+	return m, nil
 }
 
 func (m *Manifest) writeFile(backup string) error {

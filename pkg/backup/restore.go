@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/snapshot"
@@ -26,8 +27,8 @@ type Restore struct {
 	Backup string
 	// DataDir has no data yet; it is made if need be.
 	DataDir string
-	// SerialJump: see RaiseSerials.
-	SerialJump uint32
+	// AheadOf is an older backup, if one was restored after this one was taken. Of it only the manifest is read.
+	AheadOf string
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string
 	// MemberName and InitialCluster: see embed.Snapshot.
@@ -40,14 +41,31 @@ type Restore struct {
 
 // Run restores and returns what fsck found, which is clean. On an error the directory has no data.
 func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
+	at := Clock{Now: time.Now()}
 	manifest, err := Verify(r.Backup)
 	if err != nil {
+		return nil, err
+	}
+	at.Since = manifest.Time
+	if r.AheadOf != "" {
+		older, err := readManifest(r.AheadOf)
+		if err != nil {
+			return nil, fmt.Errorf("--ahead-of: %w", err)
+		}
+		if older.Time.Before(at.Since) {
+			at.Since = older.Time
+		}
+	}
+	if err := at.check(); err != nil {
 		return nil, err
 	}
 	if err := embed.CheckSnapshot(r.Backup); err != nil {
 		return nil, err
 	}
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
+	if at.reachesMost() {
+		r.Report(fmt.Sprintf("%s is longer ago than 12 days: if that backup was restored before, secondaries can be ahead of what is restored now, and their zones report SerialBehind (docs/operations.md, Restore)", at.Since.Format("2006-01-02")))
+	}
 	_, before := os.Stat(r.DataDir)
 	// The snapshot stands there twice for a moment, and a member needs room to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
@@ -59,7 +77,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 		return nil, fmt.Errorf("data-dir %s has data; name a directory without", dir.Path())
 	}
 	work := filepath.Join(dir.Path(), "restoring")
-	report, err := r.prepareInto(ctx, dir, work, manifest)
+	report, err := r.prepareInto(ctx, dir, work, manifest, at)
 	if cleaning := os.RemoveAll(work); err == nil && cleaning != nil {
 		err = cleaning
 	}
@@ -70,7 +88,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 }
 
 // prepareInto prepares everything in a directory of its own and moves it to its place at the end (B3).
-func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest) (_ *fsck.Report, err error) {
+func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // etcd's, at what no check of the file can see
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
@@ -84,11 +102,11 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 		return nil, err
 	}
 	defer scratch.Close()
-	if err := scratch.Restore(embed.Snapshot{Path: r.Backup, Bump: true}); err != nil {
+	if err := scratch.Restore(embed.Snapshot{Path: r.Backup, Bump: at.Revision(manifest.Revision) - manifest.Revision}); err != nil {
 		return nil, err
 	}
 	finished := filepath.Join(work, "snapshot")
-	report, err := r.raiseStore(ctx, scratch, finished, manifest)
+	report, err := r.raiseStore(ctx, scratch, finished, manifest, at)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +118,7 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 
 // raiseStore runs the restored store as it is, moves its serials ahead and checks it. With a member's name it leaves a
 // snapshot of the result, to be made a member of.
-func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, manifest *Manifest) (*fsck.Report, error) {
+func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, manifest *Manifest, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
 		return nil, err
@@ -119,11 +137,11 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 		Etcd:                         storagebackend.TransportConfig{ServerList: member.Endpoints()},
 		EncryptionProviderConfigFile: r.EncryptionProviderConfigFile,
 	}
-	zones, err := RaiseSerials(ctx, source, r.SerialJump)
+	zones, err := raiseSerials(ctx, source, at)
 	if err != nil {
-		return nil, fmt.Errorf("--serial-jump: %w", err)
+		return nil, err
 	}
-	r.Report(fmt.Sprintf("moved the serials of %d zones ahead by %d", zones, r.SerialJump))
+	r.Report(fmt.Sprintf("moved the serials of %d zones ahead, at least by the milliseconds since %s", zones, at.Since.Format("2006-01-02 15:04:05 MST")))
 	report, err := Check(ctx, source)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ package backup
 import (
 	"context"
 	"fmt"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
@@ -26,23 +25,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// MaxSerialJump keeps a jump far from half of all serials, at which RFC 1982 no longer says what comes later: from
-// today's date too.
-const MaxSerialJump = 1 << 24
-
 // parallelRaises is how many zones are written at once. Each write waits for the disk, and etcd makes one disk write of
 // many.
 const parallelRaises = 32
 
-// RaiseSerials moves every serial of a store ahead by at least jump, 1 to MaxSerialJump, counted from the next serial
-// that the zone would have today. Every serial that was handed out since the backup was taken is then behind. It raises
-// spec.minimumSerial (S6.6), so hash and journal are what a server would have written. It raises the serials that are
-// kept for names whose zone is gone too, and leaves a floor for names that the store does not have (S6.5). No server
-// may run on the store. It returns the number of zones.
-func RaiseSerials(ctx context.Context, source apiserver.Source, jump uint32) (zones int, err error) {
-	if jump < 1 || jump > MaxSerialJump {
-		return 0, fmt.Errorf("a jump of %d: must be from 1 to %d", jump, MaxSerialJump)
-	}
+// raiseSerials moves every serial of a store ahead, as Clock says. It raises spec.minimumSerial (S6.6), so hash and
+// journal are what a server would have written. It raises the serials that are kept for names whose zone is gone too,
+// and leaves a floor for names that the store does not have (S6.5). No server may run on the store. It returns the
+// number of zones.
+func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
 		return 0, err
@@ -65,11 +56,11 @@ func RaiseSerials(ctx context.Context, source apiserver.Source, jump uint32) (zo
 	}
 	defer raw.Close()
 
-	at := opened.Layout()
-	if err := raiseKeptSerials(ctx, opened.Client(), at.Room("serials"), jump); err != nil {
+	keys := opened.Layout()
+	if err := raiseKeptSerials(ctx, opened.Client(), keys.Room("serials"), at); err != nil {
 		return 0, err
 	}
-	if err := raiseFloor(ctx, opened.Client(), at.Key(law.Key{Kind: law.KindFloor}), jump); err != nil {
+	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.Key{Kind: law.KindFloor}), at); err != nil {
 		return 0, err
 	}
 	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // the log of a restored store begins anew
@@ -79,9 +70,9 @@ func RaiseSerials(ctx context.Context, source apiserver.Source, jump uint32) (zo
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelRaises)
 	var revision int64
-	err = etcd.Each(ctx, client.Client, at.Objects("zones"), &revision, func(key string, _ []byte, _ int64) error {
+	err = etcd.Each(ctx, client.Client, keys.Objects("zones"), &revision, func(key string, _ []byte, _ int64) error {
 		zones++
-		group.Go(func() error { return raiseZone(ctx, store, key[len(apiserver.Prefix):], jump) })
+		group.Go(func() error { return raiseZone(ctx, store, key[len(apiserver.Prefix):], at) })
 		return nil
 	})
 	if wrong := group.Wait(); wrong != nil {
@@ -92,9 +83,9 @@ func RaiseSerials(ctx context.Context, source apiserver.Source, jump uint32) (zo
 
 // raiseZone writes one zone. If the target is too far from the present serial for one write, the first write goes to
 // today's serial.
-func raiseZone(ctx context.Context, zones storage.Interface, key string, jump uint32) error {
+func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) error {
 	var target *serial.Serial
-	for {
+	for range 3 {
 		var last serial.Serial
 		after := &v1alpha1.Zone{}
 		done := false
@@ -104,16 +95,15 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, jump ui
 			if done = last == 0; done {
 				return zone, nil, nil // the zone is pending, and no serial of it was handed out
 			}
-			today, _ := law.NextSerial(last, time.Now(), nil, nil)
 			if target == nil {
-				target = ptr.To(ahead(today, jump))
+				target = ptr.To(at.serial(last))
 			}
 			if done = last == *target; done {
 				return zone, nil, nil
 			}
 			next := *target
 			if !next.Ahead(last) {
-				next = today
+				next, _ = law.NextSerial(last, at.Now, nil, nil)
 			}
 			zone.Spec.MinimumSerial = ptr.To(int64(next))
 			zone.Generation++
@@ -130,24 +120,22 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, jump ui
 			return fmt.Errorf("raising the serial of %s: it stays at %d with minimumSerial %d", key, last, *after.Spec.MinimumSerial)
 		}
 	}
+	return fmt.Errorf("raising the serial of %s to %d: it went elsewhere, as at midnight; restore again", key, *target)
 }
 
-// ahead is s plus by; 0 is no serial.
-func ahead(s serial.Serial, by uint32) serial.Serial {
-	if s += serial.Serial(by); s == 0 {
-		return 1
+// raise moves a serial that is kept, or the floor of an earlier restore and its jump.
+func (c Clock) raise(last *law.LastSerial) {
+	was := last.Serial
+	if last.Serial = c.serial(was); last.Jump > 0 {
+		last.Jump += uint32(last.Serial - was)
 	}
-	return s
 }
 
 // raiseKeptSerials moves the serials that are kept for names without a zone.
-func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string, jump uint32) error {
+func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string, at Clock) error {
 	var revision int64
 	return etcd.Each(ctx, client, room, &revision, func(key string, value []byte, _ int64) error {
-		text, err := layout.Rewrite(value, func(last *law.LastSerial) {
-			today, _ := law.NextSerial(last.Serial, time.Now(), nil, nil)
-			last.Serial = ahead(today, jump)
-		})
+		text, err := layout.Rewrite(value, at.raise)
 		if err != nil {
 			return fmt.Errorf("%s does not parse: %w; run kubizone fsck", key, err)
 		}
@@ -158,11 +146,19 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 	})
 }
 
-// raiseFloor writes the serial at which names begin that the backup does not have. raiseKeptSerials has moved the floor
-// of an earlier restore already; a zone may have had both jumps since.
-func raiseFloor(ctx context.Context, client *clientv3.Client, key string, jump uint32) error {
-	today, _ := law.NextSerial(0, time.Now(), nil, nil)
-	floor := ahead(today, jump)
+// leaveFloor makes the floor of an earlier restore, which raise has moved, or none, that of this one.
+func (c Clock) leaveFloor(last *law.LastSerial) {
+	if floor := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
+		last.Serial = floor
+	}
+	if last.Jump == 0 {
+		last.Jump = uint32(c.age(mostAhead))
+	}
+	last.Left = serial.KeptSeconds
+}
+
+// raiseFloor writes the serial at which names begin that the backup does not have.
+func raiseFloor(ctx context.Context, client *clientv3.Client, key string, at Clock) error {
 	answer, err := client.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", key, err)
@@ -171,12 +167,7 @@ func raiseFloor(ctx context.Context, client *clientv3.Client, key string, jump u
 	if len(answer.Kvs) > 0 {
 		value = answer.Kvs[0].Value
 	}
-	text, err := layout.Rewrite(value, func(last *law.LastSerial) {
-		if last.Serial == 0 || floor.Ahead(last.Serial) {
-			last.Serial = floor
-		}
-		last.Jump, last.Left = last.Jump+jump, serial.KeptSeconds
-	})
+	text, err := layout.Rewrite(value, at.leaveFloor)
 	if err == nil {
 		_, err = client.Put(ctx, key, string(text))
 	}

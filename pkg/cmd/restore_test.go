@@ -8,19 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/backup"
 	"kubi.zone/kubizone/pkg/cmd/restore"
 )
 
 func TestRestore_saysAllThatIsWrong(t *testing.T) {
-	good := restore.Options{DataDir: "data", SerialJump: restore.DefaultSerialJump}
+	good := restore.Options{DataDir: "data"}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*restore.Options){
 		"--data-dir: must not be empty":                                    func(o *restore.Options) { o.DataDir = "" },
-		"--serial-jump 0: must be from 1 to 16777216":                      func(o *restore.Options) { o.SerialJump = 0 },
-		"--serial-jump 16777217":                                           func(o *restore.Options) { o.SerialJump = backup.MaxSerialJump + 1 },
 		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *restore.Options) { o.MemberName = "a" },
 	} {
 		o := good

@@ -16,14 +16,9 @@ import (
 	"kubi.zone/kubizone/pkg/backup"
 )
 
-// DefaultSerialJump is more than one change a second of a zone for a day: a backup a day and secondaries that saw all
-// that came after it are behind then.
-const DefaultSerialJump = 100_000
-
 // Options are the flags and the argument.
 type Options struct {
-	Backup, DataDir              string
-	SerialJump                   uint32
+	Backup, DataDir, AheadOf     string
 	EncryptionProviderConfigFile string
 	MemberName, InitialCluster   string
 }
@@ -31,7 +26,7 @@ type Options struct {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory to restore into; it must have no data")
-	flags.Uint32Var(&o.SerialJump, "serial-jump", o.SerialJump, "by how much every serial moves ahead; more than a zone may have changed since the backup was taken")
+	flags.StringVar(&o.AheadOf, "ahead-of", o.AheadOf, "an older backup, if one was restored after this one was taken: serials go ahead of what it gave, too")
 	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile, "encryption configuration of the server, where it has one")
 	flags.StringVar(&o.MemberName, "etcd-member-name", o.MemberName, "restore the first member of a cluster: its name; the others join by kubizone replace-member")
 	flags.StringVar(&o.InitialCluster, "etcd-initial-cluster", o.InitialCluster, "with --etcd-member-name: as kubizone apiserver has it")
@@ -43,9 +38,6 @@ func (o *Options) Validate() error {
 	if o.DataDir == "" {
 		wrong = append(wrong, errors.New("--data-dir: must not be empty; name a directory without data"))
 	}
-	if o.SerialJump < 1 || o.SerialJump > backup.MaxSerialJump {
-		wrong = append(wrong, fmt.Errorf("--serial-jump %d: must be from 1 to %d", o.SerialJump, backup.MaxSerialJump))
-	}
 	if (o.MemberName == "") != (o.InitialCluster == "") {
 		wrong = append(wrong, errors.New("--etcd-member-name and --etcd-initial-cluster: give both or none"))
 	}
@@ -55,7 +47,7 @@ func (o *Options) Validate() error {
 // Run restores and says what is there then.
 func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	restore := backup.Restore{
-		Backup: o.Backup, DataDir: o.DataDir, SerialJump: o.SerialJump, EncryptionProviderConfigFile: o.EncryptionProviderConfigFile,
+		Backup: o.Backup, DataDir: o.DataDir, AheadOf: o.AheadOf, EncryptionProviderConfigFile: o.EncryptionProviderConfigFile,
 		MemberName: o.MemberName, InitialCluster: o.InitialCluster,
 		Report: func(line string) { fmt.Fprintln(out, line) },
 		Log:    func(line string) { klog.Warningf("etcd: %s", line) },
@@ -73,7 +65,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
-	options := &Options{SerialJump: DefaultSerialJump}
+	options := &Options{}
 	command := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "put a backup into a new data directory",
@@ -81,8 +73,8 @@ func NewCommand() *cobra.Command {
 spec.minimumSerial), so that secondaries which saw later serials than the backup's take what is restored. Clients that
 watch start over. Stop whatever serves the old data first: two servers would hand out different zones.
 
-Zones that were made after the backup are not in it. When you recreate such a zone, set spec.minimumSerial to a serial
-ahead of what its secondaries have.`,
+A backup can be restored again, or an older one after it: by the clock, each restore is ahead of those before. If an
+older one was restored after FILE was taken, name that one in --ahead-of.`,
 		Example: `  kubizone restore ./backup-2026-11-20 --data-dir ./data-new
   kubizone restore ./backup --data-dir /var/lib/kubizone/data --etcd-member-name kubizone-apiserver-0 --etcd-initial-cluster kubizone-apiserver-0=https://…`,
 		Args: cobra.ExactArgs(1),

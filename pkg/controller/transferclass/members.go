@@ -133,7 +133,7 @@ func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 // serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class
 // made anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than
 // once a second all its life. A secondary that was away follows where less than 2^31 revisions have come meanwhile,
-// and a restore makes fewer of it (embed.RevisionBump).
+// and a restore makes fewer of it (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)

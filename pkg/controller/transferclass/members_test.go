@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/backup"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/pkg/primary"
 )
@@ -219,17 +219,22 @@ func TestSerialAt(t *testing.T) {
 	}
 }
 
-// A restored store is behind what was served before it was lost, and ahead of it by its bump: a secondary that has
-// the later serial takes the catalog that is restored. So after each restore.
+// A restored store goes on ahead of what was served before it was lost, and so does each further restore: a secondary
+// that has the later serial takes the catalog that is restored.
 func TestSerialAt_isAheadAfterARestore(t *testing.T) {
-	const served, lost = 5_000_000, 1_000_000 // revisions; since the backup
-	at := uint64(served)
-	for restore := range 10 {
-		restored := at - lost + embed.RevisionBump + 1
-		if before, now := serialAt(created, at), serialAt(created, restored); !now.Ahead(before) {
-			t.Errorf("restore %d: serial %d after %d", restore, now, before)
+	const kept, lost, written = 4_000_000, 1_000_000, 3_000_000 // revisions, less than an hour has milliseconds
+	taken := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
+	for lap := range int64(16) {
+		created := time.Unix(lap<<28, 0)
+		before := serialAt(created, kept+lost)
+		for hour := range 10 {
+			at := backup.Clock{Now: taken.Add(time.Duration(hour+1) * time.Hour), Since: taken}
+			restored := uint64(at.Revision(kept))
+			if now := serialAt(created, restored); !now.Ahead(before) || !now.Ahead(serialAt(created, kept)) {
+				t.Errorf("class of %s, restored after %d hours: serial %d after %d", created, hour+1, now, before)
+			}
+			before = serialAt(created, restored+written)
 		}
-		at = restored + served
 	}
 }
 

@@ -19,19 +19,14 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// RevisionBump is added to the revision of a restored store, and everything before is compacted: a client that has seen
-// a later revision than the snapshot's is told to list again, and never sees it a second time with other content. It
-// is three years of ten thousand writes a second, and resourceVersions, which are 128 times as large, have room for
-// 70,000 restores. Serials of catalogs count revisions modulo 2^32-1 (transferclass): it takes them ahead by 2^30,
-// which every secondary follows.
-const RevisionBump = 233*(1<<32-1) + 1<<30
-
 // Snapshot says what Restore restores.
 type Snapshot struct {
 	// Path of a file as etcd's snapshots are, with their hash at the end.
 	Path string
-	// Bump moves the revision far ahead and compacts what is before. It is done once to what comes from a backup.
-	Bump bool
+	// Bump is added to the revision, and everything before is compacted: a client that has seen a later revision than
+	// the snapshot's is told to list again, and never sees it a second time with other content. 0: the store stays as
+	// it is.
+	Bump int64
 	// MemberName and InitialCluster as in Cluster make it the first member of a new cluster, which others join by
 	// Replace; empty: a sole member.
 	MemberName, InitialCluster string
@@ -62,8 +57,8 @@ func (d *Dir) Restore(from Snapshot) error {
 		config.Name, config.PeerURLs = from.MemberName, members[from.MemberName].StringSlice()
 		config.InitialCluster = from.MemberName + "=" + members[from.MemberName].String()
 	}
-	if from.Bump {
-		config.RevisionBump, config.MarkCompacted = RevisionBump, true
+	if from.Bump > 0 {
+		config.RevisionBump, config.MarkCompacted = uint64(from.Bump), true
 	}
 	if err := snapshot.NewV3(zap.NewNop()).Restore(config); err != nil {
 		os.RemoveAll(partial)

@@ -1,0 +1,181 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+)
+
+// counted is what a store counts: the serial of a zone, and of one that is made after the first backup, the revision,
+// and the serial of a catalog.
+type counted struct {
+	zone, late, catalog serial.Serial
+	revision            int64
+	floor               law.LastSerial
+}
+
+func (c *counted) write(n int, now time.Time) {
+	for _, s := range []*serial.Serial{&c.zone, &c.late} {
+		if n > 0 && *s != 0 {
+			next, _ := law.NextSerial(*s, now, nil, nil)
+			*s = max(next+serial.Serial(n-1), 1)
+		}
+	}
+	c.revision += int64(n)
+	c.count()
+}
+
+func (c *counted) count() { c.catalog = serial.Serial(uint64(c.revision)%catalogSerials + 1) }
+
+// restore has the late zone made anew with its minimum, as a server does (S6.5), where the backup does not have it.
+func (c *counted) restore(at Clock, minimum serial.Serial) {
+	c.zone, c.revision = at.serial(c.zone), at.Revision(c.revision)
+	if c.floor.Serial != 0 {
+		at.raise(&c.floor)
+	}
+	at.leaveFloor(&c.floor)
+	if c.late != 0 {
+		c.late = at.serial(c.late)
+	} else {
+		jumped := minimum + serial.Serial(c.floor.Jump)
+		jumped += (c.floor.Serial - jumped) % serial.RestoreStep
+		if c.late = c.floor.Serial; jumped.Ahead(c.late) {
+			c.late = jumped
+		}
+	}
+	c.count()
+}
+
+// taken is a backup, and how it was restored.
+type taken struct {
+	counted
+	at       time.Time
+	restored []time.Time
+}
+
+// S6.5: whatever is backed up, restored and written, at one write a millisecond at most, each restore is ahead of all
+// that was handed out before it, and of its backup.
+func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := time.Date(2027, time.Month(rapid.IntRange(1, 12).Draw(t, "month")), 28, 12, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "begin")) * time.Millisecond)
+		today, _ := law.NextSerial(0, now, nil, nil)
+		minimum := today + serial.Serial(rapid.Uint32Range(0, 1<<28).Draw(t, "minimum"))
+		is := counted{
+			zone:     today + serial.Serial(rapid.Uint32Range(0, 1<<28).Draw(t, "zone")),
+			revision: rapid.OneOf(rapid.Int64Range(1, 1<<40), rapid.Int64Range(catalogSerials-1000, catalogSerials+1000)).Draw(t, "revision"),
+		}
+		is.count()
+		highest := is
+		var backups []*taken
+		var last *taken // that was restored, and when
+		var restored time.Time
+		// The spans together are less than mostAhead.
+		for step, steps := 0, rapid.IntRange(2, 12).Draw(t, "steps"); step < steps; step++ {
+			span := rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 100_000), rapid.IntRange(1, mostAhead/16)).Draw(t, "span")
+			now = now.Add(time.Duration(span) * time.Millisecond)
+			is.write(rapid.OneOf(rapid.IntRange(0, span-1), rapid.Just(span-1)).Draw(t, "writes"), now)
+			highest = is
+			if len(backups) == 0 || rapid.Bool().Draw(t, "back up") {
+				backups = append(backups, &taken{counted: is, at: now})
+				if is.late == 0 {
+					is.late = minimum
+				}
+				continue
+			}
+			one := rapid.SampledFrom(backups).Draw(t, "backup")
+			at := Clock{Now: now, Since: one.at}
+			older := false
+			for _, other := range backups {
+				for _, when := range other.restored {
+					if other.at.Before(one.at) && when.After(one.at) {
+						older = true
+						if other.at.Before(at.Since) {
+							at.Since = other.at // --ahead-of
+						}
+					}
+				}
+			}
+			is = one.counted
+			is.restore(at, minimum)
+			said := fmt.Sprintf("restored at %s since %s: %+v after %+v, of %+v", now, at.Since, is, highest, one.counted)
+			for what, have := range map[string][3]serial.Serial{
+				"zone": {is.zone, highest.zone, one.zone}, "late zone": {is.late, highest.late, one.late}, "catalog": {is.catalog, highest.catalog, one.catalog},
+			} {
+				if !have[0].Ahead(have[1]) || have[2] != 0 && !have[0].Ahead(have[2]) {
+					t.Fatalf("%s: %s", what, said)
+				}
+			}
+			if near := last != one && now.Sub(restored) < 1<<16*time.Millisecond; is.revision <= highest.revision && !near {
+				t.Fatalf("revision: %s", said)
+			}
+			last, restored = one, now
+			if older {
+				return // what is restored next of an older one can be behind
+			}
+			one.restored = append(one.restored, now)
+		}
+	})
+}
+
+// Revisions rise with the clock whichever backups are restored, as resourceVersions of 63 bits.
+func TestClock_revisionsRise(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(1<<32, time.Date(2060, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMilli()-levelsBegin.UnixMilli())
+		early, age := ms.Draw(t, "early"), rapid.Int64Range(0, 1<<40)
+		late := early + 1<<16 + rapid.Int64Range(0, 1<<20).Draw(t, "between")
+		at := func(ms int64, which string) int64 {
+			now := levelsBegin.Add(time.Duration(ms) * time.Millisecond)
+			c := Clock{Now: now, Since: now.Add(-time.Duration(age.Draw(t, which)) * time.Millisecond)}
+			if err := c.check(); err != nil {
+				t.Fatal(err)
+			}
+			return c.Revision(rapid.Int64Range(1, 1<<40).Draw(t, which+" revision"))
+		}
+		written := rapid.Int64Range(0, late-early-1).Draw(t, "written")
+		first, second := at(early, "first"), at(late, "second")
+		if second <= first+written || subrev.Version(second, subrev.Last) < 0 {
+			t.Fatalf("revision %d after %d and %d writes, %d ms later", second, first, written, late-early)
+		}
+	})
+}
+
+// In one span the restores of one backup are in order too, wherever the level stands among the laps of a catalog's
+// serials.
+func TestClock_revisionsRiseInASpan(t *testing.T) {
+	const span = 1 << 16 * time.Millisecond
+	begin := levelsBegin.Add(500_000 * span)
+	for n := range revisionStep/(1<<16) + 1 {
+		begin := begin.Add(time.Duration(n) * span)
+		for of := range int64(15) {
+			early, late := Clock{Now: begin, Since: begin.Add(-time.Hour)}, Clock{Now: begin.Add(span - 1), Since: begin.Add(-time.Hour)}
+			if first, second := early.Revision(of*revisionStep+1), late.Revision(of*revisionStep+1); second <= first {
+				t.Fatalf("%s: revision %d after %d", begin, second, first)
+			}
+		}
+	}
+}
+
+// Two backups that are restored at the same age, as by a timer, begin apart, though neither is told of the other.
+func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
+	last, now := serial.Serial(2027010100), time.Date(2027, time.January, 1, 3, 0, 0, 0, time.UTC)
+	seen := map[serial.Serial]time.Time{}
+	for range 100 {
+		at := Clock{Now: now, Since: now.Add(-time.Hour)}.serial(last)
+		for other, when := range seen {
+			if apart := int32(at - other); max(apart, -apart) < 100_000 {
+				t.Errorf("restored %s: serial %d; restored %s: %d", now, at, when, other)
+			}
+		}
+		seen[at] = now
+		now = now.AddDate(0, 0, 1)
+	}
+}
