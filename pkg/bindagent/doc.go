@@ -16,6 +16,8 @@
 //	    client reaches a file, a command or a message as it is.
 //	A5. Nothing but /health, /ready and /metrics is answered without authentication.
 //	A6. Bodies, requests under way, their rate and their time are bounded; the next request is 429 with Retry-After.
+//	A7. A member of a catalog that named has lost the zone of it makes again within a minute, though the catalog does
+//	    not change.
 //
 // The agent knows nothing of Kubernetes but the review of a token, and nothing of Kubizone: its client decides which
 // zones there are.

@@ -58,7 +58,7 @@ type loading struct {
 // checkZones returns what named lacks of the zones that are expected of it. status is what it says of itself.
 func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
-	boot := readBoot(status)
+	boot := readLine(status, "boot time")
 	if boot != l.boot {
 		*l = loading{boot: boot, loaded: map[name.Name]bool{}, came: a.config.Now()}
 	}
@@ -131,11 +131,12 @@ func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Dur
 	return last
 }
 
-// readBoot returns what named says of its start: another text after each start, RFC 9110's form of a time.
-func readBoot(status string) string {
+// readLine returns what named says after a word of its status, "" for nothing. "boot time" is another text after each
+// start, RFC 9110's form of a time.
+func readLine(status, word string) string {
 	for line := range strings.Lines(status) {
-		if boot, is := strings.CutPrefix(line, "boot time: "); is {
-			return strings.TrimSpace(boot)
+		if text, is := strings.CutPrefix(line, word+": "); is {
+			return strings.TrimSpace(text)
 		}
 	}
 	return ""

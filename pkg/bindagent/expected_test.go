@@ -360,6 +360,42 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	f.wantReady(true, 0)
 }
 
+// TestRestoreMembers_makesALostZoneAgain (S11.25): named has again what its catalog lists and it has no zone of, though
+// the catalog stays as it is. A zone that it cannot load is not lost (A7).
+func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true})
+	f.await("a.example.")
+	f.await("b.a.example.")
+	var watch memberWatch
+	for range 3 {
+		watch.zones = "" // each look asks for every member
+		f.agent.restoreMembers(t.Context(), &watch)
+	}
+	if n := strings.Count(f.bind.Log(), "received control channel command 'retransfer"); n != 0 {
+		t.Errorf("%d transfers of a catalog of which nothing is lost", n)
+	}
+	if out, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "b.a.example"); err != nil {
+		t.Fatal(err, out)
+	}
+	f.until("b.a.example. is gone", func() error {
+		if got := f.dig("b.a.example.", "SOA"); got != "" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	f.until("b.a.example. is there again", func() error {
+		f.agent.restoreMembers(t.Context(), &watch)
+		if got := f.dig("b.a.example.", "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+	if log := f.bind.Log(); strings.Contains(log, "deleting zone 'a.example'") || strings.Count(log, "adding zone 'a.example'") != 1 {
+		t.Errorf("the other zone of the catalog was made anew:\n%s", log)
+	}
+}
+
 // TestReady_emptyDisk (S11.25): nothing but its disk tells a server which zones its agent made.
 func TestReady_emptyDisk(t *testing.T) {
 	t.Parallel()

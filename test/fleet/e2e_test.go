@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bindagent/rndc"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/fleet"
 	"kubi.zone/kubizone/pkg/fleet/render"
@@ -57,7 +59,7 @@ func answers(ctx context.Context, at netip.AddrPort, catalog name.Name, key rend
 
 // TestFleet_servesZonesByItsCatalog: a Bind9Cluster's named and agent run as processes of what their pod says. A zone
 // comes by the catalog of a DNSClass, changes, stays while the keys of the control channel and of transfers rotate
-// under queries, survives an emptied volume, and goes (S11.11).
+// under queries, survives an emptied volume and its loss at named (S11.25), and goes (S11.11).
 func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	w := newWorld(t, "served")
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
@@ -262,6 +264,28 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		w.must(os.RemoveAll(filepath.Join(state, entry.Name())))
 	}
 	k.mu.Unlock()
+	answered("192.0.2.2")
+
+	// BIND loses the zone, and the catalog stays as it is: the agent has it back, and a repair that is asked for ends.
+	channel := &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
+		current := control().Current
+		signs, err := primary.NewKey(current.Name, primary.Algorithm(string(current.Algorithm)+"."), current.Secret)
+		return []rndc.Key{{Algorithm: string(current.Algorithm), MAC: signs.MAC}}, err
+	}}
+	const made = "adding zone 'served.example' from catalog"
+	before := strings.Count(pod.named.Log(), made)
+	_, err = channel.Call(w.ctx, "delzone -clean served.example")
+	w.must(err)
+	w.until("BIND makes the zone again", func() error {
+		if now := strings.Count(pod.named.Log(), made); now == before {
+			return fmt.Errorf("it made it %d times", now)
+		}
+		return nil
+	})
+	repair := exec.CommandContext(w.ctx, w.program, "verify", w.namespace+"/main", "--repair", "--kubeconfig", w.kube.AdminKubeconfig())
+	out, err := repair.CombinedOutput()
+	t.Logf("%s\n%s", repair, out)
+	w.must(err)
 	answered("192.0.2.2")
 
 	w.must(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	configPause = 2 * time.Second
 	// sweepPause is between two looks for keys of zones that were removed.
 	sweepPause = 10 * time.Minute
+	// memberPause is between two looks at the members of named's catalogs. A lost one is made again at the second look.
+	memberPause = 20 * time.Second
 )
 
 // server is what the options mean.
@@ -50,19 +53,18 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // handshakes that fail, and panics
 	}
 	watching, stop := context.WithCancel(ctx)
-	looks := time.NewTicker(configPause)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		s.agent.WatchConfig(watching, looks.C)
-	}()
-	sweeps := time.NewTicker(sweepPause)
-	swept := make(chan struct{})
-	go func() {
-		defer close(swept)
-		s.agent.SweepKeys(watching, sweeps.C)
-	}()
-	defer func() { stop(); <-watched; <-swept; looks.Stop(); sweeps.Stop() }()
+	var watches sync.WaitGroup
+	for _, one := range []struct {
+		watch func(context.Context, <-chan time.Time)
+		pause time.Duration
+	}{{s.agent.WatchConfig, configPause}, {s.agent.SweepKeys, sweepPause}, {s.agent.WatchMembers, memberPause}} {
+		watches.Go(func() {
+			looks := time.NewTicker(one.pause)
+			defer looks.Stop()
+			one.watch(watching, looks.C)
+		})
+	}
+	defer func() { stop(); watches.Wait() }()
 	ended := make(chan error, 1)
 	scheme := "http"
 	if s.identity != nil {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -461,6 +462,42 @@ func waitFor(t *testing.T, what string, is func() bool) {
 			t.Fatalf("not in time: %s", what)
 		}
 	}
+}
+
+// TestDeliver_saysHowALostZoneComesBack: BIND makes a zone of its catalog that it lost by what the row of the server
+// says, and by nothing else while the catalog stays as it is.
+func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	listen := freePort(t)
+	w.open(t, listen)
+	s := w.startServer(t, "one", "", listen)
+	p := w.provider(t, Catalog, func() []Instance { return []Instance{s.instance} })
+	plan := planOf("u", "example.org.", 7)
+	w.put(t, plan)
+	deliver(t, p, plan)
+	if _, err := s.control.Call(t.Context(), "delzone example.org"); err != nil {
+		t.Fatal(err)
+	}
+	var remedy []string
+	waitFor(t, "a row that says that the zone is lost", func() bool {
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err != nil || len(report.Servers) != 1 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		said := report.Servers[0].Err
+		if said == nil || said.Reason != delivery.ReasonZoneNotFound {
+			return false
+		}
+		if remedy = regexp.MustCompile(`BIND: rndc ([^)]+)`).FindStringSubmatch(said.Message); remedy == nil {
+			t.Fatalf("no command in %q", said.Message)
+		}
+		return true
+	})
+	if _, err := s.control.Call(t.Context(), remedy[1]); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, p, plan)
 }
 
 // TestDeliver_isFenced: with a lost fence no agent is asked for anything.

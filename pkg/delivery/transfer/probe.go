@@ -6,6 +6,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -68,7 +69,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		return seen{err: e}
 	case errors.As(err, &refusal) && refusal.Rcode != mdns.RcodeSuccess:
 		// Some servers sign no answer about a zone that they do not have.
-		return explainAbsent(s, zone, refusal.Rcode)
+		return p.explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
 		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; see that both ends have the same key", s.Name)}
 	case err != nil:
@@ -79,12 +80,17 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 			return seen{serial: serial.Serial(soa.Serial)}
 		}
 	}
-	return explainAbsent(s, zone, answer.Rcode)
+	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// explainAbsent is for a zone that the secondary does not serve, yet or at all.
-func explainAbsent(s Secondary, zone name.Name, rcode int) seen {
-	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; have it follow the catalog zone of the class, or make the zone there", s.Name, zone)
+// explainAbsent is for a zone that the secondary does not serve, yet or at all. BIND that follows a catalog makes a
+// zone that it lost again when it has transferred the catalog, which it does by itself only after a change of it.
+func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
+	remedy := "make the zone there"
+	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {
+		remedy = fmt.Sprintf("have it follow the catalog zone %s of the class, and if it does, transfer that anew (BIND: rndc retransfer %s)", catalog, catalog)
+	}
+	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; %s", s.Name, zone, remedy)
 	e.Code = mdns.RcodeToString[rcode]
 	return seen{err: e, passing: true}
 }
