@@ -196,6 +196,10 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		f.look("instance", namespace, name)
 		if o.Spec.ClusterRef != nil {
 			f.look("cluster", namespace, o.Spec.ClusterRef.Name)
+			// Secondaries with a bindcar have its address in their configuration.
+			if o.Spec.Role == bind9.RolePrimary && addressOf(o) != addressOf(before) {
+				f.lookAtInstances(namespace, o.Spec.ClusterRef.Name)
+			}
 		}
 	case *v1alpha1.DNSClass:
 		if !isOtherSpec(o, before) {
@@ -225,6 +229,16 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 			}
 		}
 	}
+}
+
+// addressOf is where a Bind9Instance that runs answers, "" for nil and for one that does not.
+func addressOf(object metav1.Object) string {
+	instance, ok := object.(*bind9.Bind9Instance)
+	if !ok {
+		return ""
+	}
+	server, _ := apiclass.ServerOf(instance)
+	return server.Address
 }
 
 // isOtherSpec reports whether more than the status of an object has changed. before is nil for one that came or went.

@@ -167,6 +167,9 @@ func (f *Fleet) makeServer(ctx context.Context, instance *bind9.Bind9Instance, c
 	}
 	if err == nil {
 		if server.Catalogs, err = f.listCatalogs(ctx, &server); err == nil {
+			server.Unkeyed, err = f.listUnkeyed(&server)
+		}
+		if err == nil {
 			server.Control, again, err = f.chooseControlKeys(ctx, &server, func(with *render.Server) bool { return f.haveKeys(ctx, with) })
 		}
 		again = sooner(again, stepAgain)
@@ -303,7 +306,7 @@ func isTrue(conditions []metav1.Condition, of string) bool {
 // haveKeys reports whether every pod runs with the current key of the server's control channel. An agent of kind
 // Bindcar says nothing of that; its pods are replaced by each key.
 func (f *Fleet) haveKeys(ctx context.Context, server *render.Server) bool {
-	if agent := server.Settings.Agent; agent != nil && agent.Kind == bind9.AgentBindcar {
+	if server.Agent() == bind9.AgentBindcar {
 		_, finished := f.judgeWorkload(server)
 		return finished
 	}
@@ -449,6 +452,55 @@ func (f *Fleet) listCatalogs(ctx context.Context, server *render.Server) ([]rend
 	return catalogs, nil
 }
 
+// listUnkeyed are the primaries that a bindcar makes zones with, sorted: it cannot name a key for them (S11.15). A key
+// of another group the server does not have.
+func (f *Fleet) listUnkeyed(server *render.Server) ([]netip.Addr, error) {
+	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
+		return nil, nil
+	}
+	classes, err := f.classes.List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	instances, err := f.instances.Bind9Instances(server.Namespace).List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	key := v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
+	var all []netip.Addr
+	for _, of := range classes {
+		if of.DeletionTimestamp != nil || of.Spec.Bind9 == nil || apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
+			continue
+		}
+		servers := apiclass.ServersOf(of, instances, f.findCluster)
+		if !slices.ContainsFunc(servers, func(one apiclass.Server) bool { return one.Name == server.Name }) {
+			continue
+		}
+		addresses := of.Spec.Bind9.Primaries // in the mode Transfer
+		for _, one := range servers {
+			if one.Primary && one.Key != nil && *one.Key == key && server.Role == bind9.RoleSecondary && apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
+				addresses = append(slices.Clone(addresses), one.Address)
+			}
+		}
+		for _, text := range addresses {
+			if at, ok := readAddress(text); ok {
+				all = append(all, at)
+			}
+		}
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all), nil
+}
+
+// readAddress is the IP address of a server, with or without a port; false: it has none before its Service has.
+func readAddress(text string) (netip.Addr, bool) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr(), true
+	}
+	at, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	return at, err == nil && at.Zone() == ""
+}
+
 // findSigner is where a server transfers the signed zones of a class from: the signer of its own cluster, if the class
 // names that cluster.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
@@ -471,12 +523,14 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, server cache.ObjectName) (bool, 
 	if err != nil {
 		return false, err
 	}
-	servers := apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, func(namespace, name string) *bind9.Bind9Cluster {
-		cluster, err := f.clusters.Bind9Clusters(namespace).Get(name)
-		if err != nil {
-			return nil
-		}
-		return cluster
-	})
-	return len(servers) == 1, nil
+	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1, nil
+}
+
+// findCluster is a Bind9Cluster, nil if there is none.
+func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
+	cluster, err := f.clusters.Bind9Clusters(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return cluster
 }

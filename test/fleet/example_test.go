@@ -22,13 +22,14 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startDelivery runs a hidden primary and a controller, and returns where the primary answers.
+// startDelivery runs a hidden primary, which as that of the chart hands out zones by key alone, and a controller, and
+// returns where the primary answers.
 func (w *world) startDelivery() netip.AddrPort {
 	w.t.Helper()
 	at, err := rig.FreePort()
 	w.must(err)
 	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", at.String()}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
+		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller", rig.LongLease, "--record-retry-base-delay", "1s"},
 	} {
 		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
 	}

@@ -243,6 +243,10 @@ func (s *Server) namedConf() (string, error) {
 	if len(s.Hidden) > 0 {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
 	}
+	for _, at := range s.Unkeyed {
+		// A zone that names a key for the address is asked for with that one.
+		c.line("server %s { keys %q; };", at, s.Transfer.Name)
+	}
 	for i := range s.Policies {
 		c.writePolicy(&s.Policies[i])
 	}

@@ -116,6 +116,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 		if golden == "all" {
 			former := key("rndc", 9)
 			server.Control.Former, server.Catalogs = &former, catalogs()
+			server.Unkeyed = []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::35")}
 			server.Platform.KeyReaders = []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone-controller"}, {Namespace: "kubizone-system", Name: "kubizone-primary"}} // S11.31
 		}
 		objects, err := server.Objects()
@@ -263,6 +264,9 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 	rich, cluster := allSettings()
 	server := newServer(rich, cluster)
 	server.Catalogs = catalogs()
+	for _, primary := range server.Catalogs[0].Primaries {
+		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // of the zones of a bindcar too
+	}
 	said, err := checkConf(ctx, t, program, dir, server)
 	if err != nil {
 		t.Error(err)

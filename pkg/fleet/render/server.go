@@ -35,6 +35,9 @@ type Server struct {
 	Access Access
 	// Hidden are the addresses of the hidden primary, from which a signer transfers what it signs.
 	Hidden []netip.AddrPort
+	// Unkeyed are primaries of zones that name no key for them, because the agent has no word for one (Bindcar). Each
+	// is there once.
+	Unkeyed []netip.Addr
 	// Policies are those by which a signer signs zones.
 	Policies []bind9.DNSSECPolicy
 	// Catalogs are those that the server follows, with the address of their primary.
@@ -121,8 +124,8 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	return s
 }
 
-// agent is the kind of program beside BIND.
-func (s *Server) agent() bind9.AgentKind {
+// Agent is the kind of program beside BIND.
+func (s *Server) Agent() bind9.AgentKind {
 	if s.Settings.Agent == nil {
 		return bind9.AgentKubizone
 	}

@@ -111,7 +111,7 @@ func hashTemplate(template *coreac.PodTemplateSpecApplyConfiguration) string {
 func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApplyConfiguration {
 	template := coreac.PodTemplateSpec().WithLabels(s.labels()).
 		WithAnnotations(map[string]string{annotationLine: s.Control.Line, AnnotationOwner: KindInstance + "/" + s.Name})
-	if s.agent() == bind9.AgentBindcar {
+	if s.Agent() == bind9.AgentBindcar {
 		// It reads its key at its start and cannot have BIND read its configuration anew.
 		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"key": s.Control.Current.Name, "transfer": s.Transfer.Name})})
 	}
@@ -216,7 +216,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
 		).
 		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
-	if s.agent() == bind9.AgentBindcar {
+	if s.Agent() == bind9.AgentBindcar {
 		secret := func(variable, of, key string) *coreac.EnvVarApplyConfiguration {
 			return coreac.EnvVar().WithName(variable).WithValueFrom(coreac.EnvVarSource().WithSecretKeyRef(coreac.SecretKeySelector().WithName(of).WithKey(key)))
 		}

@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bindagent/bindcartest"
+	"kubi.zone/kubizone/pkg/bindagent/client"
+	"kubi.zone/kubizone/pkg/bindagent/protocol"
+	"kubi.zone/kubizone/pkg/bindagent/rndc"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// TestFleet_transfersBesideABindcar_S11_15: a zone that a bindcar makes at a server of the fleet, without a word of a
+// key, comes from a hidden primary that hands out zones by key alone. In the long form it is the real bindcar.
+func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
+	w := newWorld(t, "besidebindcar")
+	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+		rig.SkipMissing(t, err)
+	}
+	zone := name.MustParse("car.example.")
+	k := newKubelet(w)
+	hidden := w.startDelivery()
+	w.runFleetWith(fleet.Config{
+		Namespaces: []string{w.namespace}, Ask: k.ask, Answers: answers,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
+	})
+	_, err := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "car"}, Spec: bind9.Bind9ClusterSpec{
+			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: bind9.AgentBindcar}},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
+			Bind9: &v1alpha1.Bind9Provider{
+				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "car"}, Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{hidden.String()},
+			},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = w.ours.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: zone.String(), DNSClassRefs: []v1alpha1.DNSClassReference{{Name: w.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+	}}, metav1.CreateOptions{})
+	w.must(err)
+
+	w.until("the hidden primary hands out the zone", func() error {
+		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("car"), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
+		if err == nil && !answers(w.ctx, hidden, zone, keys.Key) {
+			err = errors.New("not to the key of the cluster")
+		}
+		return err
+	})
+
+	// The controller reaches no agent here, since no DNS has the name of its Service: what it would ask of bindcar is
+	// asked in its place. A pod whose configuration changed was replaced, and its bindcar with it.
+	var agent *client.Client
+	var beside *localPod
+	w.until("ns.car.example. is answered", func() error {
+		pod := k.only()
+		if pod == nil || pod.named == nil {
+			return errors.New("no named runs")
+		}
+		if pod != beside {
+			if agent, err = w.startBindcar(pod); err != nil {
+				return err
+			}
+			beside = pod
+		}
+		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{hidden.String() + " key car"}}}
+		if err := agent.Ensure(w.ctx, zone, asked, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+		if got, err := ask(w.ctx, k.dns, "ns.car.example."); err != nil || got != "192.0.2.53" {
+			return fmt.Errorf("it is %q: %w\n%s", got, err, pod.named.Log())
+		}
+		return nil
+	})
+	w.must(w.ours.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	w.must(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
+}
+
+// startBindcar starts what the container of a bindcar runs, or its double, before the named of a pod.
+func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
+	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.RNDCSecretName("car-secondary-0"), metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := render.ReadControlKeys(secret.Annotations, secret.Data)
+	if err != nil {
+		return nil, err
+	}
+	const token = "the-token-of-the-test"
+	control, state := keys.Current, filepath.Join(pod.dir, "state")
+	config := client.Config{HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }}
+	if rig.Long() {
+		real, err := rig.StartBindcar(w.ctx, rig.BindcarConfig{
+			ZoneDir: state, Nameserver: pod.dns, Token: token,
+			Control: rig.Control{Addr: pod.control, Key: rig.TSIGKey{Name: control.Name, Algorithm: string(control.Algorithm), Secret: base64.StdEncoding.EncodeToString(control.Secret)}},
+		})
+		rig.SkipMissing(w.t, err)
+		w.t.Cleanup(real.Close)
+		config.URL = real.URL
+		return client.New(config)
+	}
+	signs, err := primary.NewKey(control.Name, primary.Algorithm(string(control.Algorithm)+"."), control.Secret)
+	if err != nil {
+		return nil, err
+	}
+	server := httptest.NewServer(&bindcartest.Bindcar{Version: "0.9.0", Token: token, Dir: state, Control: &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
+		return []rndc.Key{{Algorithm: string(control.Algorithm), MAC: signs.MAC}}, nil
+	}}})
+	w.t.Cleanup(server.Close)
+	config.URL = server.URL
+	return client.New(config)
+}
+
+// TestFleet_namesThePrimariesOfABindcar_S11_15: a secondary beside a bindcar has the addresses of the primaries that
+// its classes have it transfer from, and follows each change of these. A server beside Kubizone's agent needs none.
+func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
+	w := newWorld(t, "unkeyed")
+	w.runKubelet(w.namespace)
+	w.runFleet(clock.RealClock{}, w.namespace)
+	servers := func(of string, want ...string) {
+		t.Helper()
+		w.until(fmt.Sprintf("%s signs what it sends to %q", of, want), func() error {
+			config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, of+"-config", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			var got []string
+			for line := range strings.Lines(config.Data["named.conf"]) {
+				if rest, is := strings.CutPrefix(line, "server "); is {
+					got = append(got, strings.Fields(rest)[0])
+				}
+			}
+			slices.Sort(got)
+			if slices.Sort(want); !slices.Equal(got, want) {
+				return fmt.Errorf("%q", got)
+			}
+			return nil
+		})
+	}
+	for cluster, kind := range map[string]bind9.AgentKind{"car": bind9.AgentBindcar, "own": bind9.AgentKubizone} {
+		_, err := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: bind9.Bind9ClusterSpec{
+			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: kind}},
+		}}, metav1.CreateOptions{})
+		w.must(err)
+	}
+	classes := w.ours.KubizoneV1alpha1().DNSClasses()
+	for called, block := range map[string]v1alpha1.Bind9Provider{
+		"unkeyed-transfer": {Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{"198.51.100.9", "198.51.100.9:5300", "[2001:db8::9]:53"}},
+		"unkeyed-update":   {Mode: v1alpha1.Bind9ModeUpdate},
+	} {
+		block.InstancesFrom = []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{w.namespace}}}
+		_, err := classes.Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: called}, Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, Bind9: &block,
+		}}, metav1.CreateOptions{})
+		w.must(err)
+	}
+	// The address of a Service is there when the Service is, which is after the first look at the secondary, or before.
+	var service *corev1.Service
+	w.until("the primary has a Service", func() (err error) {
+		service, err = w.core.CoreV1().Services(w.namespace).Get(w.ctx, "car-primary-0", metav1.GetOptions{})
+		return err
+	})
+	servers("car-secondary-0", service.Spec.ClusterIP, "198.51.100.9", "2001:db8::9")
+	servers("car-primary-0", "198.51.100.9", "2001:db8::9")
+	servers("own-secondary-0")
+	w.must(classes.Delete(w.ctx, "unkeyed-transfer", metav1.DeleteOptions{}))
+	servers("car-secondary-0", service.Spec.ClusterIP)
+	w.must(classes.Delete(w.ctx, "unkeyed-update", metav1.DeleteOptions{}))
+	servers("car-secondary-0")
+	for _, cluster := range []string{"car", "own"} {
+		w.must(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
+	}
+}
