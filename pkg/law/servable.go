@@ -162,6 +162,23 @@ func judgeServable(r *reading, z *Zone, h *Holding, owners ownerChanges) (*Condi
 	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
 }
 
+// warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:
+// the Zone is stored, and its Ready stays False.
+func (d *zoneDecision) warnOfAddresses(plan *Plan, change *ZoneChange) {
+	z, before := change.Zone, d.ask.Before
+	if d.ask.Cascade || change.Servable.Reason != ReasonNameServerWithoutAddress {
+		return
+	}
+	if before != nil {
+		kept := z.Header
+		kept.NameServers = before.Header.NameServers
+		if before.FQDN() == z.FQDN() && z.Header.Equal(kept) {
+			return
+		}
+	}
+	plan.Warnings = append(plan.Warnings, change.Servable.Message+"; the zone is Ready when each has one: give it spec.nameServers[].addresses, or write A or AAAA Records (S6.7)")
+}
+
 // maxListed bounds the octets of names in a condition, since the zone's object should not grow by them (S6.7).
 const maxListed = 200
 

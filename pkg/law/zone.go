@@ -598,6 +598,7 @@ func (d *zoneDecision) finishPlan(plan *Plan, change *ZoneChange) (*Plan, *Refus
 		return nil, nil
 	}
 	change.Servable = c
+	d.warnOfAddresses(plan, change)
 	plan.Zone = change
 	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(change.Zone.View, change.Zone.FQDN()), Value: change.Holding})
 	return plan, nil

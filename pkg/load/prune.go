@@ -146,11 +146,13 @@ func (z *rrsetScope) addFile(l *Loader, path string, p *plan, to *destination) {
 	}
 }
 
-// manifestScope is the scope of manifests: the Zones that they have or refer to, and the namespaces that they name.
+// manifestScope is the scope of manifests: the Zones that they have or refer to, those that they have, and the
+// namespaces that they name.
 type manifestScope struct {
 	*scope
 	mutex      sync.Mutex
 	zones      map[types.NamespacedName]bool
+	own        map[types.NamespacedName]bool
 	namespaces map[string]bool
 	objects    map[types.NamespacedName]bool
 }
@@ -159,7 +161,7 @@ func (l *Loader) manifestsScope() *manifestScope {
 	if l.manifestsInScope != nil {
 		return l.manifestsInScope
 	}
-	m := &manifestScope{zones: make(map[types.NamespacedName]bool), namespaces: make(map[string]bool), objects: make(map[types.NamespacedName]bool)}
+	m := &manifestScope{zones: make(map[types.NamespacedName]bool), own: make(map[types.NamespacedName]bool), namespaces: make(map[string]bool), objects: make(map[types.NamespacedName]bool)}
 	m.scope = l.scopeOf("manifests", func() *scope {
 		return &scope{what: "manifests", operation: metav1.ManagedFieldsOperationApply}
 	})
@@ -179,7 +181,7 @@ func (m *manifestScope) addObject(o *unstructured.Unstructured) {
 	m.namespaces[id.Namespace] = true
 	switch o.GetKind() {
 	case "Zone":
-		m.zones[id] = true
+		m.zones[id], m.own[id] = true, true
 	case "Record":
 		m.objects[id] = true
 		for _, field := range []string{"spec", "status"} {
@@ -378,16 +380,20 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 		files[z.zone] = files[z.zone] || z.readable
 		whole[z.zone] = whole[z.zone] || z.doubt == ""
 	}
-	if m := l.manifestsInScope; m != nil && m.doubt == "" {
-		maps.Copy(whole, m.zones)
+	zones, own := maps.Clone(files), map[types.NamespacedName]bool{}
+	if m := l.manifestsInScope; m != nil {
+		if m.doubt == "" {
+			maps.Copy(whole, m.zones)
+		}
+		own = m.own
 	}
-	zones := maps.Clone(files)
 	maps.Copy(zones, whole)
+	maps.Copy(zones, own)
 	for id := range l.removals {
 		zones[id], whole[id] = true, true
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
-		servable, held := files[id] && !l.cfg.DryRun, whole[id] && l.cfg.Prune
+		servable, held := (files[id] || own[id]) && !l.cfg.DryRun, whole[id] && l.cfg.Prune
 		if !servable && !held {
 			continue
 		}
@@ -399,8 +405,9 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		if servable {
-			l.reportServable(id, zone, &result)
+		// A manifest says all that there is to be of a Zone, a zone file that name servers load it.
+		if servable && l.reportServable(id, zone) && files[id] {
+			result.NotServable++
 		}
 		if held {
 			if err := l.reportHeld(ctx, id, zone, &result); err != nil {

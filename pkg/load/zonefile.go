@@ -96,12 +96,14 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	return result, nil
 }
 
-// reportServable reports and counts a zone that name servers would not load as it is now.
-func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone, result *Result) {
-	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable); c != nil && c.Status == metav1.ConditionFalse {
-		result.NotServable++
-		l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
+// reportServable reports a zone that name servers would not load as it is now.
+func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone) (reported bool) {
+	c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return false
 	}
+	l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
+	return true
 }
 
 func inView(view string) string {

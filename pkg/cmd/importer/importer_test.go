@@ -608,6 +608,30 @@ func TestImport_plansAndPrunesManifests(t *testing.T) {
 	half.hears("manifests: nothing is removed: a part of standard input could not be read")
 }
 
+// S6.7: the plan of a Zone with a name server in it and no address warns, and an import says at its end what is not
+// servable, with all that it brought.
+func TestImport_saysWhichNameServerHasNoAddress_S6_7(t *testing.T) {
+	s := start(t)
+	zone := `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: a, name: t}
+spec:
+  domainName: t.test.
+  nameServers: [{name: ns1.t.test.}]
+  delegations: [{namespace: a, records: [{pattern: "*"}]}]
+`
+	const warned, said = "warning: name servers without A or AAAA in the zone, or in a delegated child zone: ns1; ", "zone t.test. (a/t) is not servable: NameServerWithoutAddress: "
+	if plan := s.importing(zone, "-", "--plan"); plan.failed != nil || !strings.Contains(plan.err, warned) {
+		t.Errorf("plan: %v, %s", plan.failed, plan.err)
+	}
+	if alone := s.importing(zone, "-"); alone.failed != nil || !strings.Contains(alone.err, said) || strings.Contains(alone.err, warned) {
+		t.Errorf("alone: %v, %s", alone.failed, alone.err)
+	}
+	if both := s.importing(zone+record("ns1", "ns1", "A", "192.0.2.53"), "-"); both.failed != nil || strings.Contains(both.err, "name servers without") {
+		t.Errorf("with the address: %v, %s", both.failed, both.err)
+	}
+}
+
 // canceling ends a context when a line is written to it.
 type canceling struct{ cancel func() }
 
