@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -266,45 +267,58 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: class.FieldManager}, "dnssec")
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // another Zone by now
-	}
-	return err
+	return ignoreChanged(err)
 }
 
-// writeProblem says in the status why a zone cannot be looked at. The phase stays.
+// writeProblem says in the status why a zone cannot be looked at. The phase stays. What the API refuses it returns too,
+// for the log: an owner of the zone cannot mend the rights of this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := w.zone.Status.DNSSEC.DeepCopy()
 	if status == nil {
 		status = &v1alpha1.ZoneDNSSECStatus{}
 	}
 	status.Message = problem.Error()
-	return w.writeStatus(ctx, status)
+	err := w.writeStatus(ctx, status)
+	if refusal := apierrors.APIStatus(nil); errors.As(problem, &refusal) {
+		err = errors.Join(ignoreChanged(problem), err)
+	}
+	return err
 }
 
 // serialMargin is how far the serial goes past that of the signer, which signs on until every server has left it: a
 // server that had a later serial from there would wait for a day until the zone passes it again.
 const serialMargin = 100
 
-// raiseSerial asks for a serial past that of the servers, as for any secondary that is ahead (S6.6).
+// raiseSerial asks for a serial past that of the servers, as for any secondary that is ahead (S6.6). It is asked of the
+// Zone that was looked at: one that has changed since is looked at again.
 func (w *work) raiseSerial(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	api := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace)
-	live, err := api.Get(ctx, w.zone.Name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
 	past := w.behind + serialMargin
 	if past == 0 {
 		past = 1 // 0 is the serial of no zone
 	}
-	live.Status.Serial = int64(past)
-	meta.SetStatusCondition(&live.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind, ObservedGeneration: live.Generation,
+	conditions := slices.Clone(w.zone.Status.Conditions)
+	meta.SetStatusCondition(&conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind, ObservedGeneration: w.zone.Generation,
 		Message: fmt.Sprintf("its servers have serial %d from the signer; the serial goes past %d", w.behind, past),
 	})
-	_, err = api.UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: class.FieldManager})
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},
+		"status":   map[string]any{"serial": past, "conditions": []any{meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)}},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: class.FieldManager}, "status")
+	return ignoreChanged(err)
+}
+
+// ignoreChanged drops the answer that a Zone is another one by now, or has changed: its change has it looked at again.
+func ignoreChanged(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
 	return err
 }
 

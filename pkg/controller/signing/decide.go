@@ -39,7 +39,7 @@ type facts struct {
 	// lacking is a server of the class that does not answer with the signer's keys, "" for none. keeping is one that
 	// answers with some of them.
 	lacking, keeping string
-	// ahead: the zone's serial is ahead of that of each server.
+	// ahead: the zone's serial is ahead of that of each server, as far as they say.
 	ahead bool
 	parent
 }

@@ -4,17 +4,29 @@
 package signing
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
@@ -25,6 +37,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // keysByName are Secrets that each have a key of their own name.
@@ -269,6 +282,104 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 			}
 			if status := live.Status.DNSSEC; (status == nil) != test.gone || status != nil && !strings.Contains(status.Message, test.message) || (again == 0) != test.gone {
 				t.Errorf("status.dnssec %+v, looked at again in %s", status, again)
+			}
+		})
+	}
+}
+
+// startSigned starts a server that answers with a key and a serial of the zone, by the TSIG key of a Secret.
+func startSigned(t *testing.T, secret string, serial uint32) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _ := keysByName{}.Get(t.Context(), "platform", secret)
+	server := &mdns.Server{Listener: listener, TsigSecret: map[string]string{string(key["name"]): string(key["secret"])}, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+		answer := new(mdns.Msg).SetReply(question)
+		answer.Authoritative = true
+		if signed := question.IsTsig(); signed != nil {
+			answer.SetTsig(signed.Hdr.Name, signed.Algorithm, 300, time.Now().Unix())
+		}
+		header := mdns.RR_Header{Name: question.Question[0].Name, Rrtype: question.Question[0].Qtype, Class: mdns.ClassINET, Ttl: 300}
+		switch header.Rrtype {
+		case mdns.TypeDNSKEY:
+			answer.Answer = []mdns.RR{&mdns.DNSKEY{Hdr: header, Flags: 257, Protocol: 3, Algorithm: mdns.ECDSAP256SHA256, PublicKey: "AwEAAQ=="}}
+		case mdns.TypeSOA:
+			answer.Answer = []mdns.RR{&mdns.SOA{Hdr: header, Ns: "ns.", Mbox: "hostmaster.", Serial: serial, Refresh: 1, Retry: 1, Expire: 1, Minttl: 1}}
+		}
+		_ = w.WriteMsg(answer)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return listener.Addr().String()
+}
+
+// At the end of the signing the serial of the Zone goes past that of its servers, by a patch of the Zone that was
+// looked at. Where the API refuses it, the log says so too: the status of the Zone is read by its owner, who cannot
+// mend it.
+func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
+	resource := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "zones"}
+	silent, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, test := range map[string]struct {
+		signer  string // "": one that answers
+		answer  error
+		asked   bool
+		message string
+		logged  string
+	}{
+		"it goes past them":          {"", nil, true, "goes past", ""},
+		"it may not be written":      {"", apierrors.NewForbidden(resource, "z", errors.New("no right")), true, "no right", "no right"},
+		"the Zone has changed since": {"", apierrors.NewConflict(resource, "z", errors.New("changed")), true, "goes past", ""},
+		"the signer does not answer": {silent.String(), nil, false, "signer-0: ", ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+			zone.Spec.DNSSEC, zone.Status.Serial = nil, 10
+			zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECReturning, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+			of := classOf("public", "platform/public", []string{"team"})
+			of.Spec.AllowLocalAddresses = true
+			objects := append(signingCluster("platform", "public", true), of, zone, one)
+			agent := startAgent(t, nil)
+			for i, at := range []string{cmp.Or(test.signer, startSigned(t, "key-0", 20)), startSigned(t, "key-1", 30)} {
+				objects[1+i].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{Address: at, TSIGSecretName: fmt.Sprintf("key-%d", i), AgentURL: agent.url, AllowPlainHTTP: true}
+			}
+			c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+			var asked []string
+			c.Client.(*fake.Clientset).PrependReactor("*", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				if action.GetSubresource() != "status" {
+					return false, nil, nil
+				}
+				asked = append(asked, action.GetVerb())
+				if patch, ok := action.(clienttesting.PatchAction); ok {
+					asked = append(asked, string(patch.GetPatch()))
+				}
+				return true, zone, test.answer
+			})
+			var log bytes.Buffer
+			c.lookAt(klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil))), cache.MetaObjectToName(zone))
+			if (len(asked) > 0) != test.asked {
+				t.Fatalf("asked for %q", asked)
+			}
+			if test.asked {
+				var patch v1alpha1.Zone
+				if asked[0] != "patch" || json.Unmarshal([]byte(asked[1]), &patch) != nil || patch.UID != zone.UID || patch.ResourceVersion != zone.ResourceVersion || patch.Status.Serial != 30+serialMargin ||
+					len(patch.Status.Conditions) != 1 || patch.Status.Conditions[0].Reason != v1alpha1.ReasonSerialBehind || patch.Status.Conditions[0].Status != metav1.ConditionFalse {
+					t.Errorf("asked for %q", asked)
+				}
+			}
+			live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(live.Status.DNSSEC.Message, test.message) {
+				t.Errorf("status.dnssec.message %q, want %q", live.Status.DNSSEC.Message, test.message)
+			}
+			if !strings.Contains(log.String(), test.logged) || (log.Len() > 0) != (test.logged != "") {
+				t.Errorf("log %q, want %q", log.String(), test.logged)
 			}
 		})
 	}

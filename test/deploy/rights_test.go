@@ -1,0 +1,177 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// callers are the packages that ask the API in the name of a component. The controller takes of transferclass what
+// follows Bind9Instances, and not what the primary does.
+var callers = map[string][]string{
+	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/controller/class", "pkg/controller/signing", "pkg/zoneview/feed/fromapi"},
+	"primary":    {"pkg/cmd/primary", "pkg/cmd/dnsserving", "pkg/controller/transferclass", "pkg/zoneview/feed/fromapi"},
+	"fleet":      {"pkg/cmd/fleet", "pkg/fleet"},
+}
+
+// request is what the API is asked for, with the subresource in resource.
+type request struct{ verb, group, resource string }
+
+// byValues are the requests that are allowed by what a user writes in the values of the chart: the Secrets of classes.
+var byValues = []request{{"get", "", "secrets"}, {"watch", "", "secrets"}}
+
+// TestRBAC_givesWhatTheProgramsAskFor: the roles of each component give what its program asks for by a typed client or
+// an informer. The tests of a program do not show that where its client is a fake one, or an administrator's. Requests
+// by a REST client, and those of client-go itself (Leases, Events), are not found here.
+func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
+	asked := findRequests(t)
+	for component, in := range callers {
+		given := readRules(t, component)
+		for _, from := range in {
+			for one, at := range asked[from] {
+				allowed := slices.ContainsFunc(given, func(rule rbacv1.PolicyRule) bool {
+					return slices.Contains(rule.Verbs, one.verb) && slices.Contains(rule.APIGroups, one.group) && slices.Contains(rule.Resources, one.resource)
+				})
+				if !allowed && (component == "fleet" || !slices.Contains(byValues, one)) {
+					t.Errorf("%s: no rule of artifacts/deploy/%s/rbac.yaml gives %s %s in %q: ask otherwise, or give it in charts/kubizone", at, component, one.verb, one.resource, one.group)
+				}
+			}
+		}
+	}
+	for from, one := range map[string]request{"pkg/controller/class": {"patch", "kubi.zone", "zones/status"}, "pkg/fleet": {"watch", "kubi.zone", "dnsclasses"}} {
+		if asked[from][one] == "" {
+			t.Errorf("%s asks for %v, which is not found", from, one)
+		}
+	}
+}
+
+// readRules are the rules of all roles of a component.
+func readRules(t *testing.T, component string) (rules []rbacv1.PolicyRule) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(manifests, component, "rbac.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
+		var role rbacv1.ClusterRole // a Role has its rules in the same place
+		if err := yaml.Unmarshal(document, &role); err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, role.Rules...)
+	}
+	return rules
+}
+
+const module = "kubi.zone/kubizone/"
+
+// findRequests are those of each package, each with a place where it is made.
+func findRequests(t *testing.T) map[string]map[request]string {
+	t.Helper()
+	var patterns []string
+	for _, in := range callers {
+		for _, from := range in {
+			patterns = append(patterns, module+from)
+		}
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax}, patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]map[request]string{}
+	for _, of := range loaded {
+		for _, wrong := range of.Errors {
+			t.Fatal(wrong)
+		}
+		here := map[request]string{}
+		asked[strings.TrimPrefix(of.PkgPath, module)] = here
+		for _, file := range of.Syntax {
+			ast.Inspect(file, func(node ast.Node) bool {
+				call, ok := node.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				at := of.Fset.Position(call.Pos()).String()
+				for _, one := range requestsOf(of.TypesInfo, call) {
+					if here[one] = at; one == (request{}) {
+						t.Fatalf("%s: this test does not know which right the request needs: add it to requestsOf", at)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return asked
+}
+
+// clients are the packages of typed clients and of informers, without GROUP/VERSION.
+var clients = []string{
+	module + "api/client/clientset/versioned/typed/", "k8s.io/client-go/kubernetes/typed/",
+	module + "api/client/informers/externalversions/", "k8s.io/client-go/informers/",
+}
+
+// groups are the API groups of these packages by GROUP.
+var groups = map[string]string{"kubizone": "kubi.zone", "bind9": "bind9.kubi.zone", "core": "", "apps": "apps"}
+
+// isClient tells the types of what is asked from what is answered.
+var isClient = regexp.MustCompile("(Interface|Informer|Lister)$")
+
+// requestsOf are those that a call of a typed client, or of an informer, makes. One without a verb is not understood.
+func requestsOf(info *types.Info, call *ast.CallExpr) []request {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || info.Selections[method] == nil {
+		return nil
+	}
+	client, ok := info.Selections[method].Recv().(*types.Named)
+	if !ok || client.Obj().Pkg() == nil {
+		return nil
+	}
+	path := client.Obj().Pkg().Path()
+	from := slices.IndexFunc(clients, func(one string) bool { return strings.HasPrefix(path, one) })
+	if from < 0 {
+		return nil
+	}
+	directory, _, _ := strings.Cut(strings.TrimPrefix(path, clients[from]), "/")
+	group, known := groups[directory]
+	name := strings.TrimPrefix(client.Obj().Name(), "Typed")
+	resource := func(kind string) string {
+		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+		return plural.Resource
+	}
+	if kind, is := strings.CutSuffix(name, "Informer"); is && known {
+		return []request{{"list", group, resource(kind)}, {"watch", group, resource(kind)}}
+	}
+	kind, is := strings.CutSuffix(name, "Interface")
+	if result, ok := info.Types[call].Type.(*types.Named); !is || ok && isClient.MatchString(result.Obj().Name()) {
+		return nil
+	}
+	switch verb := method.Sel.Name; {
+	case !known:
+	case slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "Watch"}, verb):
+		return []request{{strings.ToLower(verb), group, resource(kind)}}
+	case verb == "Apply":
+		return []request{{"create", group, resource(kind)}, {"patch", group, resource(kind)}}
+	case verb == "UpdateStatus":
+		return []request{{"update", group, resource(kind) + "/status"}}
+	case verb == "Patch" && len(call.Args) == 5:
+		return []request{{"patch", group, resource(kind)}}
+	case verb == "Patch" && len(call.Args) == 6 && info.Types[call.Args[5]].Value != nil:
+		return []request{{"patch", group, resource(kind) + "/" + constant.StringVal(info.Types[call.Args[5]].Value)}}
+	}
+	return []request{{}}
+}
