@@ -45,7 +45,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 			row.State, row.Message = v1alpha1.ServerAhead, cutMessage(server.Err.Message)
 		case server.Err != nil:
 			row.State, row.Message = v1alpha1.ServerFailed, cutMessage(server.Err.Message)
-		case server.Serial == goal:
+		case server.Serial == goal && goal != 0:
 			row.State = v1alpha1.ServerCurrent
 		default:
 			row.State = v1alpha1.ServerBehind

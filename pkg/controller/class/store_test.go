@@ -118,6 +118,17 @@ func TestStore_keepsStates(t *testing.T) {
 	}
 }
 
+// A server that has no serial is not current, also where nothing was begun yet: before a primary was reached, its
+// secondaries wait for it (S6.7).
+func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
+	waits := []delivery.Server{{Name: "dns/secondary", Note: "it transfers from dns/primary, which does not have the serial yet"}}
+	for _, state := range []delivery.State{{Servers: waits}, {Servers: waits, Serial: 7}, {Servers: waits, Intent: &delivery.Intent{Serial: 7}}} {
+		if row := statusFor("main", state, nil).Servers[0]; row.State != v1alpha1.ServerBehind || row.Serial != 0 {
+			t.Errorf("confirmed %d: %+v", state.Serial, row)
+		}
+	}
+}
+
 // S6.7, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault,
 // and of where it delivers a fingerprint; one of an older version, which has both, stays confirmed.
 func TestStore_tellsNoTenantWhereTheClassDelivers_S6_7(t *testing.T) {
