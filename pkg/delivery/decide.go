@@ -334,7 +334,7 @@ func (m *memory) renameZone(f *facts) {
 // the zone, and those that went may have it still. It says so once for each set of servers, since a server that went
 // keeps its row until it has confirmed that, which is a matter of retries.
 func (m *memory) takeServers(f *facts) bool {
-	if f.class.Servers == nil || slices.Equal(f.class.Servers, m.servers) {
+	if f.class.Servers == nil || m.servers != nil && slices.Equal(f.class.Servers, m.servers) {
 		return false
 	}
 	m.servers, m.cannotList = f.class.Servers, false

@@ -142,7 +142,7 @@ func (l *Loop) Run(ctx context.Context) error {
 }
 
 // SetClass makes a class known or changes it. Another Generation, Target or Provider is a reason to try again what
-// failed, at once.
+// failed, at once, and so are other Servers.
 func (l *Loop) SetClass(spec Class) {
 	if spec.RequestsPerSecond <= 0 {
 		spec.RequestsPerSecond = 50
@@ -171,6 +171,13 @@ func (l *Loop) SetClass(spec Class) {
 	}
 	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
 		c.queue.restartJobs()
+	}
+	if !slices.Equal(before.Servers, spec.Servers) {
+		for _, z := range l.zones {
+			if i := z.items[spec.Name]; i != nil {
+				i.woken = true
+			}
+		}
 	}
 	c.known = true
 	l.enqueueClass(c)

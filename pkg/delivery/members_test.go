@@ -5,6 +5,7 @@ package delivery_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,16 @@ type fleet struct {
 	mu      sync.Mutex
 	members []string
 	has     map[string]serial.Serial
+	// needs: without a member no zone is delivered.
+	needs bool
+}
+
+// lacks is the error of a fleet that needs a member and has none.
+func (f *fleet) lacks() error {
+	if f.needs && len(f.members) == 0 {
+		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "the class selects no server")
+	}
+	return nil
 }
 
 func (f *fleet) set(members ...string) {
@@ -43,13 +54,13 @@ func (f *fleet) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fence)
 	for _, member := range f.members {
 		f.has[member] = plan.Serial
 	}
-	return delivery.Report{Confirmed: plan.Serial, Servers: f.rows()}, nil
+	return delivery.Report{Confirmed: plan.Serial, Servers: f.rows()}, f.lacks()
 }
 
 func (f *fleet) Verify(context.Context, delivery.Plan) (delivery.Drift, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return delivery.Drift{Servers: f.rows()}, nil
+	return delivery.Drift{Servers: f.rows()}, f.lacks()
 }
 
 // A server that comes gets the zone with the next comparison, and one that goes has no row after it: neither takes
@@ -81,5 +92,53 @@ func TestLoop_serversComeAndGo(t *testing.T) {
 		provider.set()
 		after(2 * time.Minute)
 		expect("after the last went")
+	})
+}
+
+// A zone whose class has no server left is not delivered: that is found soon, and has no rows. It is delivered when a
+// server comes, however long that takes, and not when a failure of that age is tried again.
+func TestLoop_waitsForAServer_S6_7(t *testing.T) {
+	inScene(t, func(s *scene) {
+		provider := &fleet{Memory: s.memory, has: map[string]serial.Serial{}, needs: true}
+		s.class.Provider, s.class.DriftInterval = provider, time.Hour
+		set := func(members ...string) {
+			provider.set(members...)
+			s.class.Servers = append([]string{}, members...)
+			s.worker.SetClass(s.class)
+		}
+		expect := func(when string, ready delivery.Status, reason delivery.Reason, members ...string) {
+			t.Helper()
+			state := s.state()
+			if len(state.Servers) != len(members) || state.Ready.Status != ready || state.Ready.Reason != reason {
+				t.Errorf("%s: %+v", when, state)
+			}
+		}
+		set()
+		s.start()
+		after(2 * time.Hour)
+		expect("before a server came", delivery.False, delivery.ReasonInvalidConfiguration)
+		set("one")
+		after(0)
+		expect("when one came", delivery.True, delivery.ReasonAllInstancesConfigured, "one")
+		for i := range 2 {
+			set()
+			after(10 * time.Second)
+			expect("when the last went", delivery.False, delivery.ReasonInvalidConfiguration)
+			after(2 * time.Hour)
+			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 10+i)})
+			after(0)
+			expect("when the zone changed", delivery.False, delivery.ReasonInvalidConfiguration)
+			set("one", "two")
+			after(0)
+			expect("when others came", delivery.True, delivery.ReasonAllInstancesConfigured, "one", "two")
+		}
+		// One that begins when the servers have gone finds that with the usual comparison.
+		s.worker.stop()
+		provider.set()
+		s.class.Servers = []string{}
+		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+		s.start()
+		after(10 * time.Second)
+		expect("after a restart without a server", delivery.False, delivery.ReasonInvalidConfiguration)
 	})
 }

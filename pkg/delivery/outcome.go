@@ -321,7 +321,7 @@ func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcom
 	m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
 	f.compared = true
 	if err != nil {
-		return m.notCompared(f, err)
+		return m.notCompared(f, drift, err)
 	}
 	f.worked = true
 	m.state.DriftCheckTime = f.now
@@ -381,8 +381,8 @@ func (m *memory) countDrift(f *facts, drift Drift) {
 }
 
 // notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
-// is, so Ready stays, unless the provider says that it has no such zone.
-func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) {
+// is, so Ready stays, unless the provider says that it has no such zone, or that its servers are none to deliver to.
+func (m *memory) notCompared(f *facts, drift Drift, err error) (done outcome, anything bool) {
 	if errors.Is(err, ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
@@ -396,6 +396,10 @@ func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) 
 		f.settled = false
 		m.loseZone(f.view.serial, f.now)
 		return m.recordFailure(f, f.view.serial, Report{}, e), true
+	}
+	if e.Reason == ReasonInvalidConfiguration && drift.Servers != nil {
+		f.settled = false
+		return m.recordFailure(f, f.view.serial, Report{Servers: drift.Servers}, e), true
 	}
 	if e.WholeClass {
 		f.pause = e

@@ -30,7 +30,7 @@ type Provider interface {
 	// that stand there as far as is known, plan.Changes those that may stand there besides; their After is empty.
 	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without changing anything. Errors: *Error; one that wraps ErrCannotList where the provider has no
-	// way to tell.
+	// way to tell. Beside one of ReasonInvalidConfiguration Drift.Servers are the rows of the servers that are left.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
 	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its
 	// answer does not tell.

@@ -202,11 +202,17 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	}
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
-		if now != known.spec.DriftInterval || servers != nil && !slices.Equal(servers, known.spec.Servers) {
+		others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
+		if now != known.spec.DriftInterval || others {
 			c.mu.Lock()
-			known.spec.DriftInterval, known.spec.Servers = now, servers
+			if known.spec.DriftInterval = now; others {
+				known.spec.Servers, known.proven = servers, time.Time{} // what was shown was of the servers before
+			}
 			c.mu.Unlock()
 			c.loop.SetClass(known.spec)
+		}
+		if others {
+			c.checkHealth(ctx, of)
 		}
 		return nil
 	}

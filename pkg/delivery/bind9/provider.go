@@ -180,6 +180,15 @@ func noInstances() *delivery.Error {
 	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
+// listLeaving has the rows of a class that selects no instance; not nil, which would leave those of before.
+func (f *fleet) listLeaving() []delivery.Server {
+	rows := make([]delivery.Server, len(f.leaving))
+	for i, instance := range f.leaving {
+		rows[i] = instance.leavingRow()
+	}
+	return rows
+}
+
 // Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
@@ -188,7 +197,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return delivery.Report{}, err
 	}
 	if len(f.instances)+len(f.waiting) == 0 {
-		return delivery.Report{}, noInstances()
+		return delivery.Report{Servers: f.listLeaving()}, noInstances()
 	}
 	var failed map[string]*delivery.Error
 	var made map[string]bool
@@ -416,6 +425,9 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	if err != nil {
 		return delivery.Drift{}, err
 	}
+	if len(f.instances)+len(f.waiting) == 0 {
+		return delivery.Drift{Servers: f.listLeaving()}, noInstances()
+	}
 	drift, err := f.Provider.Verify(ctx, plan)
 	if p.config.Signed(plan.UID) != signed {
 		return delivery.Drift{}, goesOver(plan)
@@ -423,9 +435,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	for _, instance := range f.waiting {
 		drift.Servers = append(drift.Servers, instance.waitingRow())
 	}
-	for _, instance := range f.leaving {
-		drift.Servers = append(drift.Servers, instance.leavingRow())
-	}
+	drift.Servers = append(drift.Servers, f.listLeaving()...)
 	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
 		err = nil // these are what there is to tell
 	}

@@ -416,10 +416,19 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
 		t.Errorf("with more instances than there are rows: %v", err)
 	}
-	instances = nil
-	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects no instance") {
-		t.Errorf("without an instance: %v", err)
+	// Without a server there are no rows of what it had: nil would keep those of before.
+	for _, left := range [][]Instance{nil, {{Name: "dns/one", Leaving: true}}} {
+		instances = left
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err == nil || !strings.Contains(err.Error(), "selects no instance") || report.Servers == nil || len(report.Servers) != len(left) || report.Confirmed != 0 {
+			t.Errorf("without an instance: %+v, %v", report, err)
+		}
+		drift, err := p.Verify(t.Context(), plan)
+		if err == nil || !strings.Contains(err.Error(), "selects no instance") || drift.Servers == nil || len(drift.Servers) != len(left) {
+			t.Errorf("compared without an instance: %+v, %v", drift, err)
+		}
 	}
+	instances = nil
 	if err := p.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "selects no instance") {
 		t.Errorf("health without an instance: %v", err)
 	}

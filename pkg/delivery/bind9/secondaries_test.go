@@ -75,9 +75,16 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	if report := deliver(t, u, changedPlan(zone, 4, "192.0.2.3", "192.0.2.4")); len(report.Servers) != 1 || follower.has(t, zone) {
 		t.Errorf("after it left: %+v", report)
 	}
-	instances = []Instance{follower.instance}
-	if _, err := u.Deliver(t.Context(), fullPlan(zone, 4, "192.0.2.4"), pass); err == nil || !strings.Contains(err.Error(), "role Primary") {
-		t.Errorf("without a primary: %v", err)
+	for _, left := range [][]Instance{{follower.instance}, {}} { // what went has no row, and the others do not have the serial
+		instances = left
+		report, err := u.Deliver(t.Context(), fullPlan(zone, 4, "192.0.2.4"), pass)
+		if err == nil || !strings.Contains(err.Error(), "role Primary") || report.Servers == nil || len(report.Servers) != len(left) {
+			t.Errorf("without a primary: %+v, %v", report, err)
+		}
+		drift, err := u.Verify(t.Context(), fullPlan(zone, 4, "192.0.2.4"))
+		if err == nil || !strings.Contains(err.Error(), "role Primary") || drift.Servers == nil || len(drift.Servers) != len(left) || len(left) > 0 && drift.Servers[0].Serial != 0 {
+			t.Errorf("compared without a primary: %+v, %v", drift, err)
+		}
 	}
 }
 

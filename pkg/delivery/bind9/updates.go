@@ -149,15 +149,31 @@ func checkPrimary(targets []target) error {
 	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance with the role Primary, and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
+// listLeft has the rows of a class without a primary; not nil, which would leave those of before.
+func listLeft(targets []target) []delivery.Server {
+	rows := make([]delivery.Server, len(targets))
+	for i, t := range targets {
+		switch {
+		case t.Leaving:
+			rows[i] = t.leavingRow()
+		case t.writer == nil:
+			rows[i] = t.waitingRow()
+		default:
+			rows[i] = delivery.Server{Name: t.Name, Note: "the class has no primary that it could transfer from", At: time.Now()}
+		}
+	}
+	return rows
+}
+
 // Deliver writes the plan at every primary. At one that has no such zone it is made first, and written whole. Then the
 // secondaries of each are waited for.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	targets, err := u.readTargets(plan.Servers)
-	if err == nil {
-		err = checkPrimary(targets)
-	}
 	if err != nil {
 		return delivery.Report{}, err
+	}
+	if err := checkPrimary(targets); err != nil {
+		return delivery.Report{Servers: listLeft(targets)}, err
 	}
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
@@ -334,11 +350,11 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 // of its primary.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	targets, err := u.readTargets(plan.Servers)
-	if err == nil {
-		err = checkPrimary(targets)
-	}
 	if err != nil {
 		return delivery.Drift{}, err
+	}
+	if err := checkPrimary(targets); err != nil {
+		return delivery.Drift{Servers: listLeft(targets)}, err
 	}
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {

@@ -1,0 +1,150 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// selection is a provider whose servers come and go, as those of a class with a block bind9 do.
+type selection struct {
+	*deliverytest.Memory
+	mu      sync.Mutex
+	servers []string
+}
+
+func (s *selection) set(servers ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.servers = servers
+}
+
+func (s *selection) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.servers...)
+}
+
+func (s *selection) rows(of delivery.Plan) ([]delivery.Server, error) {
+	rows := []delivery.Server{}
+	for _, server := range s.list() {
+		rows = append(rows, delivery.Server{Name: server, Serial: of.Serial, At: time.Now()})
+	}
+	if len(rows) == 0 {
+		return rows, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the class selects no server")
+	}
+	return rows, nil
+}
+
+func (s *selection) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if err := fence(ctx); err != nil {
+		return delivery.Report{}, err
+	}
+	rows, err := s.rows(plan)
+	return delivery.Report{Confirmed: plan.Serial, Servers: rows, Proven: err == nil}, err
+}
+
+func (s *selection) Verify(_ context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	rows, err := s.rows(plan)
+	return delivery.Drift{Servers: rows}, err
+}
+
+func (s *selection) Health(context.Context) error {
+	_, err := s.rows(delivery.Plan{})
+	return err
+}
+
+func (s *selection) Abilities() delivery.Abilities { return delivery.Abilities{Fetched: true} }
+
+// A class and its zones say soon that it selects no server any more, and that there are some again: both are heard of
+// with the servers, and not with the next check of the class ten minutes later.
+func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		views := zoneview.NewSet(zoneview.Config{})
+		of := classAt("main", "here")
+		client := fake.NewSimpleClientset(append(delivered(t, views, 0, "me"), of)...) //nolint:staticcheck // as in names_test.go
+		client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1"
+			return false, nil, nil
+		})
+		provider := &selection{Memory: &deliverytest.Memory{Server: deliverytest.NewServer()}}
+		informers := externalversions.NewSharedInformerFactory(client, 0)
+		controller, err := New(Config{
+			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+			Servers: func(*v1alpha1.DNSClass) []string { return provider.list() },
+			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+				return provider, "elsewhere", nil
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		informers.StartWithContext(ctx)
+		ended := make(chan error)
+		go func() { ended <- controller.Run(ctx) }()
+		for _, step := range []struct {
+			servers []string
+			after   time.Duration
+			reason  string
+		}{
+			{nil, time.Hour + 3*time.Minute, "InvalidConfiguration"},
+			{[]string{"dns/one"}, 20 * time.Second, ""},
+			{nil, 20 * time.Second, "InvalidConfiguration"},
+			{nil, time.Hour, "InvalidConfiguration"},
+			{[]string{"dns/one", "dns/two"}, 20 * time.Second, ""},
+		} {
+			provider.set(step.servers...)
+			time.Sleep(step.after)
+			synctest.Wait()
+			class, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for kind, conditions := range map[string][]metav1.Condition{"class": class.Status.Conditions, "zone": zone.Status.Conditions} {
+				ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+				if ready == nil || (ready.Status == metav1.ConditionTrue) != (step.reason == "") || step.reason != "" && ready.Reason != step.reason {
+					t.Errorf("%s after it has %q: the %s says %+v", step.after, step.servers, kind, ready)
+				}
+			}
+			all, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
+			if err != nil || len(all.Items) != 1 {
+				t.Fatal(all, err)
+			}
+			var rows []string
+			for _, row := range all.Items[0].Status.Servers {
+				rows = append(rows, row.Name)
+			}
+			if !slices.Equal(rows, step.servers) {
+				t.Errorf("%s after it has %q: rows of %q", step.after, step.servers, rows)
+			}
+		}
+		cancel()
+		informers.Shutdown()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
