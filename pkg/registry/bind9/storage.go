@@ -20,6 +20,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/fromcache"
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
@@ -101,6 +102,11 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, further rest.Vali
 // Update updates an object. A change of its spec is reviewed as a creation is.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc, onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.Store.Update(ctx, name, info, r.reviewCreation(onCreate), r.reviewUpdate(onUpdate), forceAllowCreate, options)
+}
+
+// Delete deletes an object, or marks one that has finalizers, also where they came while it was deleted.
+func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	return fromcache.Delete(ctx, r.Store, name, validation, options)
 }
 
 // match is the predicate of a list or watch.

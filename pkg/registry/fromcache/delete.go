@@ -4,6 +4,7 @@
 package fromcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,39 +18,43 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated: the object differs from the cached one. Metrics of writes count it as a conflict.
-var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object is not as the cache has it"))
+// errOutdated: the object is not as it was read. Metrics of writes count it as a conflict.
+var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; delete it again"))
+
+// attempts bounds how often a deletion begins anew.
+const attempts = 5
 
 // beginning is the object that a deletion started from.
 type beginning struct {
-	cached metav1.Object // nil: it was read from etcd
+	// cached: the watch cache is asked first.
+	cached bool
+	read   metav1.Object // nil: nothing was read
 }
 
 type contextKey struct{}
 
 // Delete deletes from store, whose storage is one of Storage.
-func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	if options == nil || options.Preconditions == nil {
-		b := &beginning{}
+func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
+	for attempt := range attempts {
+		b := &beginning{cached: attempt == 0 && (options == nil || options.Preconditions == nil)}
 		// The store changes the options.
-		out, immediately, err := store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation), options.DeepCopy())
+		out, immediately, err = store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation), options.DeepCopy())
 		if !errors.Is(err, errOutdated) {
-			return out, immediately, err
+			break
 		}
 	}
-	return store.Delete(ctx, name, validation, options)
+	return out, immediately, err
 }
 
-// checkUnchanged wraps validation with a check that uid, deletionTimestamp and finalizers are as in the cache: the
+// checkUnchanged wraps validation with a check that uid, deletionTimestamp and finalizers are as they were read: the
 // store decides by nothing else of the object.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
-		if b.cached != nil {
+		if was := b.read; was != nil {
 			now, err := meta.Accessor(obj)
 			if err != nil {
 				return err
 			}
-			was := b.cached
 			if now.GetUID() != was.GetUID() || !now.GetDeletionTimestamp().Equal(was.GetDeletionTimestamp()) || !slices.Equal(now.GetFinalizers(), was.GetFinalizers()) {
 				return errOutdated
 			}
@@ -61,24 +66,36 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps cached, a storage with a watch cache, for the stores that are passed to Delete.
+// Storage wraps cached, a storage with a watch cache, for the stores that are passed to Delete. It deletes no object
+// that has finalizers and is not marked: the generic store asks for that alone where it read an object without any, as
+// one of a collection. Of one that is marked an update has taken the last finalizer.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {
 	storage.Interface
 }
 
-func (r *reader) Get(ctx context.Context, key string, options storage.GetOptions, out runtime.Object) error {
+func (r *reader) Get(ctx context.Context, key string, options storage.GetOptions, out runtime.Object) (err error) {
 	b, ok := ctx.Value(contextKey{}).(*beginning)
 	if !ok || options.ResourceVersion != "" {
 		return r.Interface.Get(ctx, key, options, out)
 	}
 	recent := options
 	recent.ResourceVersion = "0"
-	if err := r.Interface.Get(ctx, key, recent, out); err != nil {
-		return r.Interface.Get(ctx, key, options, out)
+	if !b.cached || r.Interface.Get(ctx, key, recent, out) != nil {
+		if err := r.Interface.Get(ctx, key, options, out); err != nil {
+			return err
+		}
 	}
-	cached, err := meta.Accessor(out)
-	b.cached = cached
+	b.read, err = meta.Accessor(out.DeepCopyObject())
 	return err
+}
+
+func (r *reader) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validation storage.ValidateObjectFunc, existing runtime.Object, options storage.DeleteOptions) error {
+	return r.Interface.Delete(ctx, key, out, preconditions, func(ctx context.Context, obj runtime.Object) error {
+		if now, err := meta.Accessor(obj); err != nil || now.GetDeletionTimestamp() == nil && len(now.GetFinalizers()) > 0 {
+			return cmp.Or(err, errOutdated)
+		}
+		return validation(ctx, obj)
+	}, existing, options)
 }

@@ -6,8 +6,9 @@
 // was a tenth of a deletion.
 //
 // It promises: (1) what is deleted is decided on the object that is deleted: where it has other finalizers, another
-// uid or another deletion mark than what the cache had, the deletion begins anew with a read of etcd; (2) what the
-// cache does not have is looked for in etcd; (3) a deletion with preconditions, or of a collection, is not touched.
+// uid or another deletion mark than what was read, the deletion begins anew with a read of etcd; (2) what the cache
+// does not have is looked for in etcd, and a deletion with preconditions begins there; (3) an object that gets its
+// first finalizer while its collection is deleted does not go: the answer is a conflict.
 //
 // It does not know what is deleted, nor what else is validated.
 //
