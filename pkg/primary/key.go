@@ -74,7 +74,7 @@ func (k Key) GoString() string { return fmt.Sprintf("primary.Key(%q)", k.Name) }
 const maxKeyFile = 1 << 20
 
 // ReadKeyFile reads the keys of a file in BIND's syntax (see ParseKeys). The warnings are
-// for the operator: a file that others may read is taken, but named.
+// for the operator: a file that others than its owner and its group may read is taken, but named.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,7 +88,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("TSIG key file %s: not a regular file", path)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); mode&0o027 != 0 {
 		warnings = append(warnings, modeWarning(path, mode))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
@@ -106,7 +106,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 }
 
 func modeWarning(path string, mode fs.FileMode) string {
-	return fmt.Sprintf("TSIG key file %s has mode %#o: group or others may read the secrets; chmod 600 it", path, mode)
+	return fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, or others than its owner change them; chmod 640 it", path, mode)
 }
 
 // ParseKeys reads key statements in the syntax of BIND's named.conf and tsig-keygen:

@@ -79,10 +79,11 @@ func TestKey_neverPrintsItsSecret(t *testing.T) {
 	}
 }
 
+// Kubernetes mounts a Secret for its group (0440), and BIND has rndc.key so (0640).
 func TestReadKeyFile_namesAFileThatOthersMayRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	text := "key k { algorithm hmac-sha256; secret \"" + secret32 + "\"; };"
-	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true} {
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o440: false, 0o640: false, 0o660: true, 0o644: true, 0o604: true, 0o602: true} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
