@@ -4,22 +4,27 @@
 package class
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
@@ -108,4 +113,31 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 			t.Errorf("the zone was looked at again after %s", waited)
 		}
 	})
+}
+
+// A write that the role of the controller does not allow is in its log: no cluster admin reads of it elsewhere.
+func TestNext_logsARefusal(t *testing.T) {
+	client := fake.NewClientset()
+	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.queue.ShutDown()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "z", ResourceVersion: "1"}}
+	zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = "example.org.", 7, 7
+	if err := c.index.zones.GetStore().Add(zone); err != nil {
+		t.Fatal(err)
+	}
+	of := v1alpha1.Resource("zones")
+	for _, answer := range []error{
+		apierrors.NewForbidden(of, "z", fmt.Errorf("no right")), apierrors.NewConflict(of, "z", fmt.Errorf("changed")), apierrors.NewTooManyRequests("the budget is used up", 30),
+	} {
+		client.PrependReactor("patch", "zones", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
+		c.queue.Add(task{zoneTask, "team", "z"})
+		var log bytes.Buffer
+		c.workNext(klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil))))
+		if logged := strings.Contains(log.String(), "no right"); logged != apierrors.IsForbidden(answer) || !logged && log.Len() > 0 {
+			t.Errorf("%v: logged %q", answer, log.String())
+		}
+	}
 }

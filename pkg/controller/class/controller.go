@@ -221,7 +221,12 @@ func (c *Controller) workNext(ctx context.Context) bool {
 		c.queue.Forget(todo)
 		return true
 	}
-	klog.FromContext(ctx).V(2).Info("an object is tried again", "kind", todo.kind, "namespace", todo.namespace, "name", todo.name, "err", err)
+	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
+	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		log.Error(err, "The API refuses what is to be written; it is tried again") // as where the role of the controller is an older one
+	} else {
+		log.V(2).Info("an object is tried again", "err", err)
+	}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && apierrors.IsTooManyRequests(err) {
 		c.queue.Forget(todo)
 		c.queue.AddAfter(todo, time.Duration(seconds)*time.Second)
