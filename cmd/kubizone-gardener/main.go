@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
@@ -132,6 +133,7 @@ func runManager(ctx context.Context, o *options) error {
 	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
+	log.SetLogger(settings.Logger) // of what has no logger of the manager's
 	// The heartbeat reads its Lease through the cache, which would hold every Lease of the seed.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},

@@ -31,6 +31,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -40,12 +41,16 @@ import (
 // asController in the environment has this test binary be the controller.
 const asController = "KUBIZONE_GARDENER_TEST_AS_CONTROLLER"
 
+// logs is before whether controller-runtime has a logger at the end: of one that has none it prints a stack trace.
+const logs = "controller-runtime logs:"
+
 // waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asController) != "" {
 		main()
+		fmt.Println(logs, log.Log.Enabled())
 		return
 	}
 	code := m.Run()
@@ -299,6 +304,9 @@ func (p *controllerProcess) stop(t *testing.T) {
 	}
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the controller: %v\n%s", err, p.log)
+	}
+	if !strings.Contains(p.log.String(), logs+" true") {
+		t.Error("controller-runtime has no logger: call log.SetLogger")
 	}
 }
 
