@@ -263,6 +263,9 @@ type moved struct {
 	// from it.
 	of  string
 	put []rrset
+	// edited is the RRset that the record gave at the owner of put until now, where it gives one of another type
+	// there; nil: it is no such edit.
+	edited *rrset
 	// own says that the zone's own namespace removes what goes, and cascade that a cascade does it.
 	own, cascade bool
 }
@@ -276,7 +279,6 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 		ttls = change.Step.TTLs
 	}
 	leaves := slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil })
-	goes := m.own && leaves && !change.Holding.deletionsPublished(now)
 	comes := len(m.put) > 0 || slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Before == nil })
 	if !leaves && !comes && change.Holding.Held == nil {
 		return true
@@ -286,6 +288,11 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 		return false
 	}
 	bases := stored.countingBases(change.Holding, now)
+	replaced, known := r.replacedRRset(z, m, ttls, bases)
+	if !known {
+		return false
+	}
+	goes := m.own && leaves && replaced == nil && !change.Holding.deletionsPublished(now)
 	if goes {
 		bases = addBase(bases, z, change.Holding, now)
 	}
@@ -319,6 +326,9 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 	}
 	for _, t := range ttls {
 		switch {
+		case replaced != nil && t.After == nil:
+			mark(t.Owner, func(d *Deleted) bool { return d.replaceRRset(t.Type, m.put[0].t) })
+		case replaced != nil && t.Before == nil: // it has the mark of the other one
 		case t.After == nil && goes:
 			mark(t.Owner, func(d *Deleted) bool { return d.countRemoved(bases, t.Type, n, of) })
 		case t.After == nil:
@@ -342,6 +352,34 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 	}
 	updateHold(plan, change, stored, bases, ns, z.settledAt(change.Holding), goes, now)
 	return true
+}
+
+// replacedRRset is the RRset that goes by an edit of a record to another type at its name, where the one that comes
+// takes its place: it counts in the bases that had the other, and nothing is removed (S7.5). nil: there is none. The
+// bases have both where the one that comes was there before, or was removed. NS at the apex count by themselves. known
+// false: facts are needed.
+func (r *reading) replacedRRset(z *Zone, m moved, ttls []content.TTLChange, bases []PastContent) (replaced *rrset, known bool) {
+	was := m.edited
+	if was == nil || was.owner.IsApex() && (was.t == rdata.NS || m.put[0].t == rdata.NS) {
+		return nil, true
+	}
+	if !slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Type == was.t && t.After == nil }) {
+		return nil, true
+	}
+	comes := slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Type == m.put[0].t && t.Before == nil })
+	if len(bases) > 0 {
+		fact, known := get[Deleted](r, DeletedKey(z.UID, was.owner))
+		if !known {
+			return nil, false
+		}
+		if x := fact.countedSince(bases[0].N).findRRset(m.put[0].t); x != nil {
+			comes = x.At == 0 && x.Spans[0].From > bases[len(bases)-1].N
+		}
+	}
+	if !comes {
+		return nil, true
+	}
+	return was, true
 }
 
 // updateHold begins or ends the hold by what is counted, and writes the count. ns is the mark of the NS RRset at the
@@ -471,6 +509,28 @@ func (d *Deleted) noteUncounted(t rdata.Type) bool {
 	if len(x.Spans) == 0 {
 		d.dropRRset(t)
 	}
+	return true
+}
+
+// replaceRRset gives the RRset to the place that the RRset from has in the bases, as from goes.
+func (d *Deleted) replaceRRset(from, to rdata.Type) bool {
+	changed := d.findRRset(to) != nil
+	d.dropRRset(to)
+	x := d.findRRset(from)
+	if x == nil {
+		return changed // every base had it
+	}
+	if x.At == 0 {
+		x.Type = to
+		return true
+	}
+	i := slices.IndexFunc(x.Spans, func(s Span) bool { return s.To == 0 })
+	if i < 0 {
+		return changed
+	}
+	stands := x.Spans[i] // the earlier ones are still to be put back
+	x.Spans = slices.Delete(x.Spans, i, i+1)
+	d.RRsets = append(d.RRsets, DeletedRRset{Type: to, Spans: []Span{stands}})
 	return true
 }
 

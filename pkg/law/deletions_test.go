@@ -64,9 +64,13 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 		bases = slices.DeleteFunc(bases, func(b base) bool { return w.now.Unix()-b.last >= 600 })
 		return bases
 	}
-	put := func(ns, name string) {
+	other := map[string]bool{} // the names whose Records are of the other type
+	put := func(ns, name string) bool {
 		r := law.Record{Namespace: ns, Name: "r" + name, DomainName: name + ".example.org.", Type: rdata.A}
 		text := "192.0.2.1"
+		if other[name] {
+			r.Type, text = rdata.TXT, "t"
+		}
 		if name == apexNS {
 			r.DomainName, r.Type, text = "example.org.", rdata.NS, "ns.example.net."
 		}
@@ -76,7 +80,10 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 		}
 		r.Values = []rdata.Value{v}
 		if _, refusal := w.putRecord(r); refusal != nil {
-			return
+			return false
+		}
+		if slices.Contains(there[name], ns) {
+			return true
 		}
 		there[name] = append(there[name], ns)
 		for _, b := range counting() {
@@ -84,6 +91,7 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 				delete(b.lost, name)
 			}
 		}
+		return true
 	}
 	count := func() (n int) {
 		for _, by := range there {
@@ -105,7 +113,13 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 			name, ns = apexNS, "owner"
 		}
 		at := slices.Index(there[name], ns)
+		lost := slices.ContainsFunc(counting(), func(b base) bool { return b.lost[name] })
 		switch last := len(there[name]) == 1; {
+		case at >= 0 && last && !lost && name != apexNS && random.IntN(3) == 0: // an edit to another type is no deletion
+			other[name] = !other[name]
+			if !put(ns, name) {
+				other[name] = !other[name]
+			}
 		case at < 0 && (len(there[name]) == 0 || random.IntN(3) == 0):
 			put(ns, name)
 		case at >= 0:

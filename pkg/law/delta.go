@@ -511,6 +511,9 @@ func (x *delta) movedRRsets() (m moved, known bool) {
 	m = moved{of: x.ask.Namespace, cascade: x.ask.Cascade}
 	if x.come != nil && (x.gone == nil || x.gone.Owner != x.come.Owner || x.gone.Type != x.come.Type) {
 		m.put = []rrset{{x.come.Owner, x.come.Type}}
+		if x.gone != nil && x.gone.Owner == x.come.Owner {
+			m.edited = &rrset{x.gone.Owner, x.gone.Type}
+		}
 	}
 	if !slices.ContainsFunc(x.diff.ttls, func(t content.TTLChange) bool { return t.After == nil }) {
 		return m, true
