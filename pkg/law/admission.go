@@ -107,7 +107,7 @@ func (x *delta) warnOfMixing(c claim, a Admission, plan *Plan) {
 	case own && c.cut && c.namespace != z.Namespace:
 		warn("%s of zone %s lies below the NS records at %s, and belonged to the namespace that holds %s until now (S4.6)", base, z.FQDN(), c.above, c.above)
 	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
-		warn("a wildcard of another namespace answered for %s of zone %s until now (S4.6)", base, z.FQDN())
+		warn("%s of zone %s was held until now by a wildcard or an underscore name that another namespace has above it (S4.6)", base, z.FQDN())
 	case own && c.namespace != "" && c.namespace != z.Namespace:
 		below := ""
 		if x.storedOwner(base).hasType(rdata.NS) || come.Type == rdata.NS && come.Owner == base {
@@ -169,16 +169,18 @@ func (x *delta) warnOfHosts(plan *Plan) {
 	}
 }
 
-// standsAlready reports whether a cascade decides a record anew that has its name and type in the zone.
-func (x *delta) standsAlready() bool {
-	z, come := x.zone, x.come
+// standsAlready reports whether a cascade decides a record anew that stands.
+func (x *delta) standsAlready() bool { return x.ask.Cascade && x.stands() }
+
+// stands reports whether the record has its name and type in the zone.
+func (x *delta) stands() bool {
 	b := x.ask.Before
-	return x.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type
+	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.come.Owner && b.Type == x.come.Type
 }
 
 // claimant is the record as it asks for a name of the zone.
 func (x *delta) claimant() claimant {
-	by := claimant{uid: x.ask.UID, namespace: x.ask.Namespace, cascade: x.ask.Cascade, together: x.cameTogether()}
+	by := claimant{uid: x.ask.UID, namespace: x.ask.Namespace, cascade: x.ask.Cascade, together: x.cameTogether(), stands: x.stands()}
 	if b := x.ask.Before; b != nil {
 		by.from = b.FQDN
 	}

@@ -5,6 +5,7 @@ package law
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -19,8 +20,8 @@ type claim struct {
 	namespace string
 	// yields says that no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
-	// above is the name of the cut that the claim comes from (cut), at the base name or above it, or the name right
-	// above the wildcard that it comes from. It is zero for other claims.
+	// above is the name of the cut that the claim comes from (cut), at the base name or above it, or the base name of
+	// the wildcard or underscore name that it comes from. It is zero for other claims.
 	above name.Rel
 	cut   bool
 }
@@ -33,6 +34,8 @@ type claimant struct {
 	cascade bool
 	// together: see delta.cameTogether.
 	together bool
+	// stands says that the record has its name and type in the zone already.
+	stands bool
 }
 
 // findClaim finds the namespace that a base name of the zone belongs to. The first of
@@ -46,7 +49,7 @@ type claimant struct {
 //     never hold it;
 //  6. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or
 //     several do;
-//  7. the namespace of the wildcard that synthesises it;
+//  7. the namespace that has a wildcard or an underscore name right below a name above it;
 //  8. the zone's own namespace, where its apex names it.
 //
 // false: facts are needed.
@@ -70,13 +73,13 @@ func (r *reading) findClaim(z *Zone, holding *Holding, base name.Rel, by claiman
 	}
 	c, known := r.findCutClaim(z, holding, base, by)
 	if !known {
-		r.findWildcardClaim(z, holding, base, by) // asks for what it needs in the same round
+		r.findClaimAbove(z, holding, base, by) // asks for what it needs in the same round
 		return claim{}, false
 	}
 	if c.namespace != "" {
 		return c, true
 	}
-	if c, known := r.findWildcardClaim(z, holding, base, by); !known || c.namespace != "" {
+	if c, known := r.findClaimAbove(z, holding, base, by); !known || c.namespace != "" {
 		return c, known
 	}
 	if slices.Contains(holding.hostsNamedByApex(z), base) {
@@ -266,12 +269,13 @@ func topmostName(n name.Rel) name.Rel {
 	return n
 }
 
-// findWildcardClaim returns the claim of the nearest wildcard above a base name that no
-// record holds, where it is of another namespace than the zone's own. It ends at
-// names that another namespace holds: they exist, so it synthesises nothing at or
-// below them (RFC 4592 §2.2.1). Records that never hold do not end it, nor do names
-// of its own namespace: a challenge for a name must not open it to others.
-func (r *reading) findWildcardClaim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
+// findClaimAbove returns the claim of the nearest wildcard or underscore name above a base name
+// that no record holds, where it is of another namespace than the zone's own: a wildcard
+// answers for the names below its base, and a challenge there is for a certificate of that
+// wildcard. The claim ends at names that another namespace holds: they exist, so no wildcard
+// synthesises at or below them (RFC 4592 §2.2.1). Records that never hold do not end it, nor do
+// names of its own namespace: a challenge for a name must not open it to others.
+func (r *reading) findClaimAbove(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	known := true
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		_, at := get[Owner](r, OwnerKey(z.UID, up)) // all of them, in one round
@@ -282,16 +286,16 @@ func (r *reading) findWildcardClaim(z *Zone, holding *Holding, base name.Rel, by
 	}
 	var elsewhere map[name.Rel]string
 	if !by.cascade && holding.isGaining() {
-		if elsewhere, known = r.wildElsewhere(z, holding, base); !known {
+		if elsewhere, known = r.speaksElsewhere(z, holding, base); !known {
 			return claim{}, false
 		}
 	}
 	below := base
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
-		ns := o.wildcardNamespace()
+		ns := o.speaker(z.Namespace)
 		if ns == "" {
-			ns = holding.expectedWild(up, z.Namespace)
+			ns = holding.expectedSpeaker(up, z.Namespace)
 		}
 		if ns == "" {
 			ns = elsewhere[up]
@@ -333,10 +337,10 @@ func (h *Holding) isGaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }
 
-// wildElsewhere maps names above base to the namespace of the wildcard right below them, where a standing cascade
-// brings that wildcard here or has taken it from where it was (S2.7). Wildcards of the zone's own namespace are left
-// out.
-func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[name.Rel]string, bool) {
+// speaksElsewhere maps names above base to the namespace that has a wildcard or an underscore name right below them,
+// where a standing cascade brings that here or has taken it from where it was (S2.7). Those of the zone's own
+// namespace are left out.
+func (r *reading) speaksElsewhere(z *Zone, holding *Holding, base name.Rel) (map[name.Rel]string, bool) {
 	var ups []name.Rel
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		ups = append(ups, up)
@@ -345,23 +349,11 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 	if !ok {
 		return nil, true
 	}
-	var ks []Key
+	ks := []Key{arriving}
 	for _, up := range ups {
-		ks = append(ks, holding.losingOwnerKeys(z, wildcardBelow(up))...)
+		ks = append(ks, holding.losingOwnerKeys(z, up)...)
 	}
-	if !r.askAll(append(ks, arriving)) {
-		return nil, false
-	}
-	var there []name.Rel // the names right above such wildcards
-	var holders []Key
-	for _, up := range ups {
-		for _, k := range holding.losingOwnerKeys(z, wildcardBelow(up)) {
-			if o, _ := getUnguarded[Owner](r, k); o != nil && len(o.Values) > 0 {
-				there, holders = append(there, up), append(holders, HoldersKey(k.Zone, Base(k.Owner)))
-			}
-		}
-	}
-	if !r.askAll(holders) {
+	if !r.askAll(ks) {
 		return nil, false
 	}
 	out := map[name.Rel]string{}
@@ -370,51 +362,36 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 			out[up] = ns
 		}
 	}
-	for i, k := range holders {
-		h, _ := getUnguarded[Holders](r, k)
-		put(there[i], h.Holder())
+	for _, up := range ups {
+		for _, k := range holding.losingOwnerKeys(z, up) {
+			o, _ := getUnguarded[Owner](r, k)
+			put(up, o.speaker(z.Namespace))
+		}
 	}
 	coming, _ := get[Arriving](r, arriving)
 	for _, a := range coming.holdingArrivals() {
-		at, ok := a.FQDN.Rel(z.FQDN())
-		for ; ok; at, ok = at.Parent() {
-			if up, below := at.Parent(); below && at.IsWildcard() && slices.Contains(ups, up) {
-				put(up, a.Namespace)
-			}
+		if at, ok := a.FQDN.Rel(z.FQDN()); ok && at != Base(at) && slices.Contains(ups, Base(at)) {
+			put(Base(at), a.Namespace)
 		}
 	}
 	return out, true
 }
 
-// wildcardBelow is the wildcard owner right below a name.
-func wildcardBelow(n name.Rel) name.Rel {
-	text := "*"
-	if !n.IsApex() {
-		text = "*." + n.String()
-	}
-	out, _ := name.ParseRel(text) // too long for any zone: nothing stands there
-	return out
-}
-
-// expectedWild is the namespace, other than own, for which the wildcard right
-// below a name is reserved, "" for none.
-func (h *Holding) expectedWild(n name.Rel, own string) string {
+// expectedSpeaker is the namespace, other than own, for which a wildcard or an underscore name right below a name is
+// reserved, "" for none.
+func (h *Holding) expectedSpeaker(n name.Rel, own string) string {
 	for _, r := range h.Reserved {
-		if r.Admission == AdmittedPlain && r.Namespace != own && r.Owner == wildcardBelow(n) {
+		if r.Admission == AdmittedPlain && r.Namespace != own && r.Owner != n && Base(r.Owner) == n {
 			return r.Namespace
 		}
 	}
 	return ""
 }
 
-// HoldsBelow reports whether a record of ns, admitted so, in a zone of the namespace
-// own counts in Owner.Wild of the name right above it.
-func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bool) {
-	if a != AdmittedPlain || ns == own || !isWildcard(owner) {
-		return name.Rel{}, false
-	}
-	up, ok = owner.Parent()
-	return up, ok && up == Base(owner)
+// SpeaksFor reports whether a record admitted so counts in Owner.Speaks of its base name.
+func SpeaksFor(a Admission, owner name.Rel) (base name.Rel, ok bool) {
+	base = Base(owner)
+	return base, a == AdmittedPlain && owner != base
 }
 
 // hostsNamedByApex returns the hosts below the apex that NS records of the apex name, and those that its MX, SVCB and
@@ -460,33 +437,27 @@ func (h *Holding) hostsNamedNoMore(z *Zone, after *Holding) []name.Rel {
 
 // speaksBelow reports whether data of a type at owner is also taken for the names below its base. Resolvers look CAA
 // up by climbing (RFC 8659), and policies such as DMARC's too. A challenge right above a name is answered for a
-// certificate of its wildcard. A CNAME stands for the CAA and for such a TXT. An NS or a DNAME has another server
-// answer them. A wildcard stands for every underscore name.
+// certificate of its wildcard. A CNAME stands for both. A wildcard stands for every underscore name, and answers for
+// names that do not exist.
 func speaksBelow(owner name.Rel, t rdata.Type) bool {
-	if owner == Base(owner) {
-		return t == rdata.CAA || t == rdata.CNAME
-	}
-	return t == rdata.TXT || t == rdata.CNAME || t == rdata.NS || t == rdata.DNAME
+	return owner != Base(owner) || t == rdata.CAA || t == rdata.CNAME
 }
 
 // refuseSpeaking refuses data of a namespace other than the zone's own that would be taken for names below which
-// another namespace holds, unless the namespace held the base name before them (S4.7). It refuses a wildcard that
-// would answer for a host that the zone or its apex names. A cascade does not refuse what stands, and refuses what it
-// brings here only for names of the zone, its apex or its rules.
+// another namespace holds, whichever came first (S4.7; findClaimAbove refuses such names below it). It refuses a
+// wildcard that would answer for a host that the zone or its apex names. A cascade does not refuse what stands, and
+// refuses what it brings here only for names of the zone, its apex or its rules.
 func (x *delta) refuseSpeaking() *Refusal {
 	z, holding, p, come := x.zone, x.holding, x.place, x.come
 	ns, base := x.ask.Namespace, Base(come.Owner)
-	if x.standsAlready() {
+	if x.standsAlready() || !speaksBelow(come.Owner, come.Type) {
 		return nil
 	}
-	if isWildcard(come.Owner) && wildcardBelow(base) == come.Owner {
+	if up, _ := come.Owner.Parent(); isWildcard(come.Owner) && up == base {
 		hosts, known := x.hostsBelow(z, holding, ns, strictlyBelow(base))
 		if known && hosts {
-			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a host that zone %s or its apex names, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
+			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a host that zone %s or its apex names, which is the zone's own namespace's (S6.2; that namespace can write it)", p.fqdn, z.FQDN())
 		}
-	}
-	if !speaksBelow(come.Owner, come.Type) {
-		return nil
 	}
 	others, stands, known := x.othersBelow(z, holding, base, x.claimant())
 	if !known || !others {
@@ -494,8 +465,8 @@ func (x *delta) refuseSpeaking() *Refusal {
 	}
 	x.standsBelow = stands
 	hint := "its owner can write it"
-	if come.Owner != base {
-		hint += ", or add a delegation that names the underscore label or the wildcard literally"
+	if slices.ContainsFunc(come.Owner.Labels(), isUnderscore) {
+		hint += fmt.Sprintf(", or add a delegation with pattern %q", come.Owner)
 	}
 	return forbidden(ReasonNameHeld, "%s at %s would be taken for names below it that another namespace holds in zone %s (S4.7; %s)", come.Type, p.fqdn, z.FQDN(), hint)
 }
@@ -504,10 +475,11 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 	return func(n name.Rel) bool { return n != base && encloses(base, n) }
 }
 
-// othersBelow reports whether another namespace holds a name strictly below base that the claimant did not hold
-// before (S4.7). Names that the zone's own namespace has by the zone's spec, or by what its apex names, count as
-// older. stands says that only records or zones are in the way, or such as are to come. known false: facts are
-// needed.
+// othersBelow reports whether another namespace holds a name strictly below base (S4.7). Names of the zone's own
+// namespace that came when the claimant held base already do not count, nor do such of tenants for a record that
+// stands, or has its place reserved. Names that the zone's own namespace has by the zone's spec, or by what its apex
+// names, count as older. stands says that only records or zones are in the way, or such as are to come. known false:
+// facts are needed.
 func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
 	ns, below := by.namespace, strictlyBelow(base)
 	if !r.askAll([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
@@ -530,39 +502,47 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 			since = min(since, x.N)
 		}
 	}
+	was := by.stands || holding.reservationOf(by.uid) != nil
+	before := func(other string) uint64 {
+		if was || other == z.Namespace {
+			return since
+		}
+		return math.MaxUint64
+	}
+	counts := func(other string, n uint64) bool { return other != ns && n <= before(other) }
 	stands = slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
-		return x.Namespace != ns && x.Admission == AdmittedPlain && below(Base(x.Owner)) && x.N <= since
+		return counts(x.Namespace, x.N) && x.Admission == AdmittedPlain && below(Base(x.Owner))
 	})
 	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
-		stands = stands || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns && h.First <= since })
+		stands = stands || slices.ContainsFunc(held.Holders, func(h Holder) bool { return counts(h.Namespace, h.First) })
 	}
 	at, err := base.In(z.FQDN())
 	if err != nil || stands {
 		return stands || hosts || listed, stands && !hosts && !listed, true // where base is too long no name fits below it
 	}
-	if stands, known = r.zonesBelow(z.UID, z.View, at, ns, since); !known || stands || hosts || listed || by.cascade {
+	if stands, known = r.zonesBelow(z, at, ns, before); !known || stands || hosts || listed || by.cascade {
 		return stands || hosts || listed, stands && !hosts && !listed, known
 	}
 	others, known = r.holdsElsewhereBelow(holding, z.View, at, ns)
 	return others, others, known
 }
 
-// zonesBelow reports whether the zone with uid encloses a zone below n, of another namespace than ns, that came there
-// before the journal count since, or for which it is not noted yet when it came (S2.7). Zones below such a zone do
-// not count: that zone looks after them. known false: facts are needed.
-func (r *reading) zonesBelow(uid, view string, n name.Name, ns string, since uint64) (others, known bool) {
-	below, known := get[ZonesBelow](r, Key{Kind: KindZonesBelow, View: view, Name: n})
+// zonesBelow reports whether z encloses a zone below n, of another namespace than ns, that came there before the
+// journal count that before returns for that namespace, or for which it is not noted yet when it came (S2.7). Zones
+// below such a zone do not count: that zone looks after them. known false: facts are needed.
+func (r *reading) zonesBelow(z *Zone, n name.Name, ns string, before func(namespace string) uint64) (others, known bool) {
+	below, known := get[ZonesBelow](r, Key{Kind: KindZonesBelow, View: z.View, Name: n})
 	if !known || below == nil {
 		return false, known
 	}
 	var last name.Name
 	for _, b := range below.Zones {
-		if b.UID == uid || !last.IsZero() && last.Encloses(b.FQDN) {
+		if b.UID == z.UID || !last.IsZero() && last.Encloses(b.FQDN) {
 			continue
 		}
 		last = b.FQDN
-		noted := b.Enclosed != nil && b.Enclosed.By == uid
-		others = others || b.Namespace != ns && (!noted || b.Enclosed.N < since)
+		noted := b.Enclosed != nil && b.Enclosed.By == z.UID
+		others = others || b.Namespace != ns && (!noted || b.Enclosed.N < before(b.Namespace))
 	}
 	return others, true
 }

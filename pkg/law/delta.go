@@ -239,7 +239,7 @@ func (x *delta) comesLate() (late, known bool) {
 	if late, known = x.holdsElsewhereBelow(x.holding, z.View, at, ns); !known || late {
 		return late, known
 	}
-	return x.zonesBelow(z.UID, z.View, at, ns, 0)
+	return x.zonesBelow(z, at, ns, func(string) uint64 { return 0 })
 }
 
 // wakeWaiters finds what waited for something that the write takes away, and takes away its marks. false: facts are
@@ -247,7 +247,7 @@ func (x *delta) comesLate() (late, known bool) {
 func (x *delta) wakeWaiters() bool {
 	x.wakeAtNames()
 	x.wakeAbove()
-	x.countWildcards()
+	x.countSpeakers()
 	return x.wakeBelowHolders() && x.wakeBelowCuts() && x.wakeYielded()
 }
 
@@ -276,14 +276,14 @@ func (x *delta) wakeAbove() {
 	}
 }
 
-// countWildcards counts a record at a wildcard in the owner right above it.
-func (x *delta) countWildcards() {
+// countSpeakers counts a record at a wildcard or an underscore name in the owner of its base name.
+func (x *delta) countSpeakers() {
 	count := func(c *Contribution, m *Member, n int) {
 		if m == nil {
 			return
 		}
-		if up, ok := HoldsBelow(x.zone.Namespace, x.ask.Namespace, m.Admission, c.Owner); ok {
-			x.changeUpper(up).CountWild(x.ask.Namespace, n)
+		if base, ok := SpeaksFor(m.Admission, c.Owner); ok {
+			x.changeUpper(base).CountSpeaker(x.ask.Namespace, n)
 		}
 	}
 	count(x.gone, x.memberBefore, -1)
@@ -291,7 +291,8 @@ func (x *delta) countWildcards() {
 }
 
 // wakeBelowHolders wakes what waited for a base name to lose its holder: what speaks for names below, and where
-// another namespace holds a name now, what a wildcard above kept out there (S4.6, S4.7). false: facts are needed.
+// another namespace holds a name now, what a wildcard or an underscore name above kept out there (S4.6, S4.7). false:
+// facts are needed.
 func (x *delta) wakeBelowHolders() bool {
 	for _, h := range x.holders {
 		holder := h.after.Holder()
@@ -305,7 +306,7 @@ func (x *delta) wakeBelowHolders() bool {
 				x.changeUpper(up).WaitedBelow = false
 				x.retryBelow(up)
 			}
-			if ns := fact.wildcardNamespace(); ns != "" && !ended {
+			if ns := fact.speaker(x.zone.Namespace); ns != "" && !ended {
 				ended = true
 				if holder != "" && holder != ns {
 					h, known := get[Holders](&x.reading, HoldersKey(x.zone.UID, up))
@@ -388,8 +389,8 @@ func (x *delta) writeKeys() {
 	}
 	for _, h := range x.holders {
 		fewer := h.before != nil && len(h.after.List) < len(h.before.List)
-		if o := x.owners.after(h.base); o != nil && o.wildcardNamespace() == "" {
-			fewer = fewer || x.storedOwner(h.base).wildcardNamespace() != ""
+		if o := x.owners.after(h.base); o != nil && o.speaker(x.zone.Namespace) == "" {
+			fewer = fewer || x.storedOwner(h.base).speaker(x.zone.Namespace) != ""
 		}
 		if h.after.Waited && (fewer || slices.Contains(x.recut, h.base)) {
 			h.after.Waited = false

@@ -495,10 +495,10 @@ type Owner struct {
 	// WaitedBelow says that a record here, or at an underscore or wildcard name of this owner, waits for a name below
 	// to lose its holder.
 	WaitedBelow bool `json:"y,omitempty"`
-	// Wild counts the records at the wildcard right below that may hold names, of namespaces other than the zone's
-	// own: for these namespaces the wildcard holds the names that it synthesises (S4.6). Wild is here because every
-	// decision looks at the owners above its name.
-	Wild []Holder `json:"h,omitempty"`
+	// Speaks counts the records that may hold names at the wildcard right below, and at underscore names of this
+	// owner: for other namespaces than the zone's own they hold the names below, too (S4.6). Speaks is here because
+	// every decision looks at the owners above its name.
+	Speaks []Holder `json:"h,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }

@@ -25,9 +25,15 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	t := &tenancy{world: w, zone: z, records: w.plain(z)}
 	base, wild := baseName(owner), fqdn.IsWildcard()
 
-	plain, shared, underscore, meant := grants(z, r, fqdn)
+	plain, shared, underscore := grants(z, r, fqdn)
 	if !plain && !shared && !underscore {
 		return false, false
+	}
+	if owner != base && !allowsSome(z, r.Namespace, base) {
+		if !underscore {
+			return true, true // S4.6: it speaks for its base name
+		}
+		shared = false
 	}
 	holder, byRecord := t.holder(base)
 	held := holder != "" && holder != r.Namespace
@@ -37,7 +43,7 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if slices.Contains(z.MadeNames, owner) {
 		return true, true // S6.2
 	}
-	if meant {
+	if underscore {
 		return false, true
 	}
 	hostBelow := slices.ContainsFunc(t.hosts(), func(host name.Rel) bool {
@@ -47,15 +53,20 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if up, _ := owner.Parent(); wild && up == base && hostBelow {
 		return true, true // S6.2: a wildcard above what the apex names
 	}
-	if owner == base && r.Type != rdata.CAA && r.Type != rdata.CNAME || owner != base && r.Type != rdata.TXT && r.Type != rdata.CNAME {
+	if owner == base && r.Type != rdata.CAA && r.Type != rdata.CNAME {
 		return false, true
 	}
 	since := uint64(math.MaxUint64)
 	if first, n := t.first(base); first == r.Namespace {
 		since = n
 	}
+	was := w.records[object{r.Namespace, r.Name}]
+	edit := was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID && was.owner(z) == owner && was.record.Type == r.Type
+	older := func(namespace string, n uint64) bool { // of tenants a new record minds all
+		return namespace != r.Namespace && (n <= since || !edit && namespace != z.Namespace)
+	}
 	for n := range t.records {
-		if first, at := t.first(n); n != base && under(base, n) && first != r.Namespace && at <= since {
+		if first, at := t.first(n); n != base && under(base, n) && older(first, at) {
 			return true, true // S4.7: taken for the names below, too
 		}
 	}
@@ -64,16 +75,24 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 		if c.zone.Pending || c.zone.View != z.View || !below || !under(base, at) || c.zone.UID == z.UID || c.zone.Namespace == r.Namespace {
 			continue
 		}
-		if up, _ := c.zone.FQDN().Parent(); w.enclosing(z.View, up).UID == z.UID && w.holding(c.zone).Enclosed.N < since {
+		if up, _ := c.zone.FQDN().Parent(); w.enclosing(z.View, up).UID == z.UID && older(c.zone.Namespace, w.holding(c.zone).Enclosed.N+1) {
 			return true, true // S4.7
 		}
 	}
 	return hostBelow || t.listedBelow(base, r.Namespace), true
 }
 
-// grants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label or wildcard
-// literally (S4.7).
-func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, underscore, meant bool) {
+// allowsSome reports whether a zone allows a namespace records of some type at a name.
+func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
+	at, _ := owner.In(z.FQDN())
+	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
+		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, namespace)) &&
+			slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool { return to.Pattern.Match(at, z.FQDN()) })
+	})
+}
+
+// grants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label literally (S4.7).
+func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, underscore bool) {
 	wild, must := fqdn.IsWildcard(), r.Namespace != z.Namespace && slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS}, r.Type)
 	for _, rule := range z.Rules {
 		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
@@ -86,20 +105,20 @@ func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, undersco
 			if wild && !to.Shared && len(rule.Namespaces) != 1 {
 				continue // a wildcard needs a rule for that one namespace
 			}
-			named, label := to.Pattern.Names(fqdn, z.FQDN()), to.Pattern.NamesUnderscore(fqdn, z.FQDN())
+			label := to.Pattern.NamesUnderscore(fqdn, z.FQDN())
 			plain = plain || !to.Shared && !label
-			shared, underscore, meant = shared || to.Shared, underscore || label, meant || label || wild && named
+			shared, underscore = shared || to.Shared, underscore || label
 		}
 	}
-	return plain, shared, underscore, meant
+	return plain, shared, underscore
 }
 
-// named reports whether a plain rule of the zone that allows the record names its very name, or wildcard (S4.7).
+// named reports whether a plain rule of the zone that allows the record names its very name (S4.7).
 func named(z *law.Zone, r *law.Record, fqdn name.Name) bool {
 	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, r.Namespace)) && slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
 			return !to.Shared && !to.Pattern.NamesUnderscore(fqdn, z.FQDN()) && (len(to.Types) == 0 || slices.Contains(to.Types, r.Type)) &&
-				(!fqdn.IsWildcard() || len(rule.Namespaces) == 1) && to.Pattern.Names(fqdn, z.FQDN())
+				!strings.Contains(to.Text, "*") && to.Pattern.Match(fqdn, z.FQDN())
 		})
 	})
 }
@@ -265,7 +284,7 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 	below := base
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		for _, r := range t.records[up] {
-			if r.namespace == t.zone.Namespace || r.owner.String() != "*."+up.String() {
+			if r.namespace == t.zone.Namespace || r.owner == up {
 				continue
 			}
 			// It ends where another namespace holds a name: that one exists, with all above it.

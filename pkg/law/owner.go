@@ -46,7 +46,7 @@ func (o *Owner) clone() *Owner {
 		return &Owner{}
 	}
 	out := *o
-	out.Values, out.Cut, out.Wild = slices.Clone(o.Values), slices.Clone(o.Cut), slices.Clone(o.Wild)
+	out.Values, out.Cut, out.Speaks = slices.Clone(o.Values), slices.Clone(o.Cut), slices.Clone(o.Speaks)
 	return &out
 }
 
@@ -242,18 +242,23 @@ func (l ownerChanges) after(at name.Rel) *Owner {
 
 // ownerFact is the stored form of an owner: nothing at all for an owner without data and marks.
 func ownerFact(o *Owner) any {
-	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Wild) == 0 && !o.Waited && !o.WaitedBelow {
+	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Speaks) == 0 && !o.Waited && !o.WaitedBelow {
 		return nil
 	}
 	return o
 }
 
-// wildcardNamespace returns the namespace that holds names by the wildcard right below the owner.
-func (o *Owner) wildcardNamespace() string {
-	if o == nil || len(o.Wild) == 0 {
-		return ""
+// speaker returns the namespace other than own that holds the names below the owner by a wildcard or an underscore
+// name, "" for none (S4.6).
+func (o *Owner) speaker(own string) string {
+	if o != nil {
+		for _, x := range o.Speaks {
+			if x.Namespace != own {
+				return x.Namespace
+			}
+		}
 	}
-	return o.Wild[0].Namespace
+	return ""
 }
 
 // cutBy returns the namespace that the names below an owner with NS records belong to (S4.6), "" where there are
@@ -265,16 +270,16 @@ func (o *Owner) cutBy(h *Holders, own string) string {
 	return soleNamespace(h.namespaces(), own)
 }
 
-// CountWild adds n, 1 or -1, to the records of a namespace at the wildcard right below.
-func (o *Owner) CountWild(namespace string, n int) {
-	i := slices.IndexFunc(o.Wild, func(x Holder) bool { return x.Namespace == namespace })
+// CountSpeaker adds n, 1 or -1, to the records of a namespace at the wildcard and the underscore names of the owner.
+func (o *Owner) CountSpeaker(namespace string, n int) {
+	i := slices.IndexFunc(o.Speaks, func(x Holder) bool { return x.Namespace == namespace })
 	switch {
 	case i >= 0:
-		if o.Wild[i].Count += n; o.Wild[i].Count == 0 {
-			o.Wild = slices.Delete(o.Wild, i, i+1)
+		if o.Speaks[i].Count += n; o.Speaks[i].Count == 0 {
+			o.Speaks = slices.Delete(o.Speaks, i, i+1)
 		}
 	case n > 0:
-		o.Wild = append(o.Wild, Holder{Namespace: namespace, Count: n})
+		o.Speaks = append(o.Speaks, Holder{Namespace: namespace, Count: n})
 	}
 }
 

@@ -127,7 +127,7 @@ type grant struct {
 	text       string
 	shared     bool
 	underscore bool // names the underscore label of the name literally (S4.7)
-	literal    bool // names the name literally, or the wildcard
+	literal    bool // names the name literally
 	single     bool // is for this one namespace
 }
 
@@ -230,12 +230,24 @@ func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bo
 	return false
 }
 
+// allowsName reports whether a rule of z allows the namespace some type at n.
+func (z *Zone) allowsName(n name.Name, namespace string) bool {
+	for _, rules := range z.rules() {
+		if slices.ContainsFunc(rules, func(r Rule) bool {
+			return r.coversNamespace(namespace) && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.Match(n, z.FQDN()) })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // Base is the base name of an owner (S4.6): the labels after the last one that
 // is "*" or begins with "_".
 func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()
 	for i := len(labels) - 1; i >= 0; i-- {
-		if labels[i] == "*" || strings.HasPrefix(labels[i], "_") {
+		if labels[i] == "*" || isUnderscore(labels[i]) {
 			for ; i >= 0; i-- {
 				owner, _ = owner.Parent()
 			}
@@ -244,6 +256,8 @@ func Base(owner name.Rel) name.Rel {
 	}
 	return owner
 }
+
+func isUnderscore(label string) bool { return strings.HasPrefix(label, "_") }
 
 func isWildcard(owner name.Rel) bool {
 	s := owner.String()
@@ -271,8 +285,8 @@ type admitted struct {
 	admission Admission
 	// text of the pattern that lets it in.
 	text string
-	// meant says that a rule that allows it names the underscore label or the wildcard literally, so
-	// that it may speak for names below (S4.7).
+	// meant says that a rule that allows it names the underscore label literally, so that it may
+	// speak for names below (S4.7).
 	meant bool
 }
 
@@ -292,7 +306,12 @@ func (z *Zone) admitRecord(n name.Name, owner name.Rel, t rdata.Type, namespace 
 			return admitted{}, forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate the wildcard %s to namespace %q (its owner can add a delegation with pattern %q for this one namespace, or with shared: true)", z.FQDN(), n, namespace, patternFor(owner))
 		}
 	}
-	meant := slices.ContainsFunc(grants, func(g grant) bool { return g.underscore || g.literal && isWildcard(owner) })
+	meant := slices.ContainsFunc(grants, func(g grant) bool { return g.underscore })
+	at, err := Base(owner).In(z.FQDN())
+	if err != nil {
+		at = z.FQDN()
+	}
+	speaks := owner == Base(owner) || z.allowsName(at, namespace)
 	by := func(a Admission, allows func(grant) bool) (admitted, bool) {
 		i := slices.IndexFunc(grants, allows)
 		if i < 0 {
@@ -301,20 +320,24 @@ func (z *Zone) admitRecord(n name.Name, owner name.Rel, t rdata.Type, namespace 
 		return admitted{admission: a, text: grants[i].text, meant: meant}, true
 	}
 	free := c.namespace == "" || c.namespace == namespace
-	if a, ok := by(AdmittedPlain, func(g grant) bool { return !g.shared && !g.underscore && (free || c.yields && g.literal) }); ok {
-		return a, nil
+	plain, isPlain := by(AdmittedPlain, func(g grant) bool { return !g.shared && !g.underscore && (free || c.yields && g.literal) })
+	if isPlain && speaks {
+		return plain, nil
 	}
 	if a, ok := by(AdmittedUnderscore, func(g grant) bool { return g.underscore }); ok {
 		return a, nil
 	}
-	if a, ok := by(AdmittedShared, func(g grant) bool { return g.shared }); ok {
-		return a, nil
-	}
-	at, err := Base(owner).In(z.FQDN())
-	if err != nil {
-		at = z.FQDN()
-	}
-	if c.yields {
+	shared, isShared := by(AdmittedShared, func(g grant) bool { return g.shared })
+	switch {
+	case isShared && speaks:
+		return shared, nil
+	case isPlain || isShared:
+		hint := fmt.Sprintf("its owner can add a delegation with pattern %q", patternFor(Base(owner)))
+		if slices.ContainsFunc(owner.Labels(), isUnderscore) {
+			hint += fmt.Sprintf(", or with %q", owner)
+		}
+		return admitted{}, forbidden(ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which that speaks (S4.6; %s)", z.FQDN(), t, n, namespace, at, hint)
+	case c.yields:
 		return admitted{}, forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, though no record stands there, and no delegation that names it or the underscore label literally, or with shared: true, allows %s at %s to namespace %q (S4.6; choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
 	}
 	return admitted{}, forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, and no delegation with shared: true or with the literal underscore label allows %s at %s to namespace %q beside it (choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)

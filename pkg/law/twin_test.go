@@ -122,7 +122,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	}
 	w.checkDeletions(o, z, h, report)
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
-	holders, wild := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
+	holders, speaks := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
 	for ro, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
@@ -151,11 +151,11 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 				holders[base] = map[string]int{}
 			}
 			holders[base][ro.Namespace]++
-			if ro.Namespace != z.Namespace && (owner.String() == "*."+base.String()) {
-				if wild[base] == nil {
-					wild[base] = map[string]int{}
+			if owner != base {
+				if speaks[base] == nil {
+					speaks[base] = map[string]int{}
 				}
-				wild[base][ro.Namespace]++
+				speaks[base][ro.Namespace]++
 			}
 			if base.IsApex() && ro.Namespace != z.Namespace {
 				report("S4.6: %s holds the apex of %s", ro, z.FQDN())
@@ -183,15 +183,15 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		}
 		switch fact := v.(type) {
 		case *law.Owner:
-			caught := map[string]int{}
-			for _, x := range fact.Wild {
-				caught[x.Namespace] = x.Count
+			has := map[string]int{}
+			for _, x := range fact.Speaks {
+				has[x.Namespace] = x.Count
 			}
-			if !maps.Equal(caught, wild[k.Owner]) {
-				report("S4.6: %s: the wildcard below %s is %v, its records give %v", z.FQDN(), k.Owner, caught, wild[k.Owner])
+			if !maps.Equal(has, speaks[k.Owner]) {
+				report("S4.6: %s: the wildcard and the underscore names of %s are of %v, its records give %v", z.FQDN(), k.Owner, has, speaks[k.Owner])
 			}
-			delete(wild, k.Owner)
-			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Wild) == 0 && !fact.Waited && !fact.WaitedBelow {
+			delete(speaks, k.Owner)
+			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Speaks) == 0 && !fact.Waited && !fact.WaitedBelow {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string]int{}
@@ -247,8 +247,8 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			}
 		}
 	}
-	if len(owners)+len(holders)+len(wild)+len(counts) > 0 {
-		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, holders, wild, counts)
+	if len(owners)+len(holders)+len(speaks)+len(counts) > 0 {
+		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, holders, speaks, counts)
 	}
 	w.checkContent(z, h, report)
 }

@@ -27,12 +27,11 @@ func (h *Holding) withAwaiting(owner name.Rel) *Holding {
 
 // letGo returns the holding without the marks of zones that may fit when something goes from owner, and false where
 // there are none. In the way of a zone were names at or below it, a DNAME above it, the holder of its base name at
-// any name with that base, a wildcard right above or further up, and for a zone at an underscore name what is below
+// any name with that base, a wildcard or an underscore name above, and for a zone at an underscore name what is below
 // its base (S3.6, S4.7).
 func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	matches := func(at name.Rel) bool {
-		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner) || isWildcard(owner) && encloses(Base(owner), at) ||
-			at != Base(at) && encloses(Base(at), owner)
+		return encloses(at, owner) || encloses(Base(owner), at) || at != Base(at) && encloses(Base(at), owner)
 	}
 	if !slices.ContainsFunc(h.Awaited, matches) {
 		return h, false

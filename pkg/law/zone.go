@@ -411,10 +411,13 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 	if s.owner == base || p.namesUnderscoreZone(s.fqdn, ns) {
 		return nil
 	}
+	at, _ := base.In(p.FQDN()) // shorter than the zone's name
+	if !p.allowsName(at, ns) && !p.DelegatesZone(at, ns) {
+		return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but not %s, for which its data speaks (S3.6, S4.6; its owner can add a delegation with pattern %q, or with zones: [%q])", p.FQDN(), s.fqdn, ns, at, patternFor(base), s.owner)
+	}
 	if others, _, known := d.othersBelow(p, s.parentHolding, base, by); !known || !others {
 		return nil
 	}
-	at, _ := base.In(p.FQDN()) // shorter than the zone's name
 	return forbidden(ReasonNameHeld, "what the new zone has at %s would be taken for names below %s that another namespace holds in zone %s (S3.6, S4.7; choose a name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, at, p.FQDN(), s.owner)
 }
 

@@ -31,7 +31,7 @@ const (
 	plainFormat  = 1
 	sealedFormat = 2
 	// Format is the newest that this package knows: the number of its last migration.
-	Format = derivesDS
+	Format = countsSpeakers
 )
 
 func (c stored) leastReader() int {
@@ -162,4 +162,6 @@ const (
 	mapsVersions = 13
 	// derivesDS is the first format in which zones contain the DS of their children.
 	derivesDS = 14
+	// countsSpeakers is the first format in which underscore names hold the names below their base.
+	countsSpeakers = 15
 )

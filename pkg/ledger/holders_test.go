@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The names below and the wildcards above that a decision has read are compared when it is committed (I5): of two
-// servers that write at once, the tenant's record that the other's refuses comes in before that one or not at all
+// The names below and what speaks for them above, which a decision has read, are compared when it is committed (I5): of
+// two servers that write at once one takes in its tenant's record and the other none, or a CAA before the name below it
 // (S4.6, S4.7), with the names in keys plain and sealed.
 func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 			first, second := st.Server(), st.Server()
 			store.Must(first.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"), store.Allow("attacker", "*"))))
 			type try struct{ above, domain, kind, value string }
-			refused, both := 0, 0
+			refused, late, both := 0, 0, 0
 			for i := range 12 {
 				for n, x := range []try{
 					{"a.b%d.example.org.", "_dmarc.b%d.example.org.", "TXT", "v=DMARC1"},
@@ -37,20 +37,24 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 				} {
 					id := fmt.Sprintf("r%d-%d", i, n)
 					var victims, attackers *v1alpha1.Record
-					var err error
+					var victimsErr, err error
 					var wait sync.WaitGroup
 					wait.Go(func() {
-						victims = store.Must(first.CreateRecord(t.Context(), store.Record("victim", id, fmt.Sprintf(x.above, i), "A", "192.0.2.1")))
+						victims, victimsErr = first.CreateRecord(t.Context(), store.Record("victim", id, fmt.Sprintf(x.above, i), "A", "192.0.2.1"))
 					})
 					wait.Go(func() {
 						attackers, err = second.CreateRecord(t.Context(), store.Record("attacker", id, fmt.Sprintf(x.domain, i), x.kind, x.value))
 					})
 					wait.Wait()
 					switch {
-					case apierrors.IsForbidden(err):
+					case apierrors.IsForbidden(err) && victimsErr == nil:
 						refused++
 					case err != nil:
 						t.Fatalf("%s: %v", fmt.Sprintf(x.domain, i), err)
+					case x.kind != "CAA" && apierrors.IsForbidden(victimsErr):
+						late++
+					case victimsErr != nil || x.kind != "CAA":
+						t.Errorf("%s after %s: %v", fmt.Sprintf(x.above, i), fmt.Sprintf(x.domain, i), victimsErr)
 					case attackers.Status.Serial > victims.Status.Serial:
 						t.Errorf("%s came in with serial %d, after %s with %d", attackers.Spec.DomainName, attackers.Status.Serial, victims.Spec.DomainName, victims.Status.Serial)
 					default:
@@ -58,7 +62,7 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d were refused, %d came first", refused, both)
+			t.Logf("%d attackers and %d victims were refused, %d came first", refused, late, both)
 			st.MustBeClean()
 		})
 	}
@@ -101,8 +105,8 @@ func TestRace_zonesBelow_I5_S4_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A server looks at all names below one, also where a tenant has filled them: it neither refuses the holder of the
-// name nor overlooks an older name that is last among them (S4.7).
+// A server looks at all names below one, also where a tenant has filled them: it neither refuses the tenant that holds
+// them all nor overlooks a name of another one that is last among them (S4.7).
 func TestHolders_manyBelow_S4_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the names are put there without their records
@@ -113,7 +117,7 @@ func TestHolders_manyBelow_S4_7(t *testing.T) {
 		_, err := s.CreateRecord(t.Context(), store.Record(ns, name, domain, kind, value))
 		return err
 	}
-	for _, x := range [][3]string{{"victim", "www", "www.example.org."}, {"victim", "old", "zz.big.example.org."}, {"attacker", "x", "x.www.example.org."}, {"attacker", "y", "x.big.example.org."}} {
+	for _, x := range [][3]string{{"victim", "www", "www.example.org."}, {"victim", "old", "zz.big.example.org."}, {"victim", "x", "x.www.example.org."}, {"attacker", "y", "x.big.example.org."}} {
 		if err := record(x[0], x[1], x[2], "A", "192.0.2.1"); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +139,7 @@ func TestHolders_manyBelow_S4_7(t *testing.T) {
 	}
 	b.take()
 	if err := record("victim", "challenge", "_acme-challenge.www.example.org.", "TXT", "token"); err != nil {
-		t.Errorf("the holder of a name with 1,501 below it: %v", err)
+		t.Errorf("the holder of a name and of 1,501 below it: %v", err)
 	}
 	if of := b.take(); of["victim"] < 32<<10 { // S9.2
 		t.Errorf("what it read of them is charged as %v", of)

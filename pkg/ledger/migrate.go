@@ -19,7 +19,7 @@ import (
 // migrations are in the order of their numbers, without a gap.
 var migrations = []migration{
 	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
-	{Number: 4, Name: "wildcards hold names", Run: rebuildHolders},
+	{Number: 4, Name: "wildcards hold names"}, // 15 notes them
 	{Number: 5, Name: "zones end after their delegation was withdrawn, and parents count no name server without an address", Run: countGlue},
 	{Number: releasesRefused, Name: "records that an earlier version took in and that are refused now leave their zones", Run: releaseRefused},
 	{Number: countsWithdrawn, Name: "zones whose delegation was withdrawn by an earlier version end too", Run: countWithdrawn},
@@ -30,6 +30,7 @@ var migrations = []migration{
 	{Number: spansDeleted, Name: "marks of removed RRsets say when the zone had them", Run: spanDeleted},
 	{Number: mapsVersions, Name: "objects of one transaction have a resourceVersion each, and Delegations give rules beside those of Zones"}, // what was written before is lone, and stays as it is
 	{Number: derivesDS, Name: "zones are signed, and contain the DS of their children where a rule says so"},                                 // earlier zones are not
+	{Number: countsSpeakers, Name: "wildcards and underscore names hold the names below their base", Run: rebuildHolders},
 }
 
 // migrateStore carries out what the store lacks, or waits until another server has.

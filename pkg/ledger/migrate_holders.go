@@ -13,44 +13,43 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// rebuildHolders notes what holds names without a record there: wildcards of tenants, at the owner above them (S4.6).
+// rebuildHolders notes what holds names without a record there, at the base name of it: wildcards and underscore names
+// (S4.6).
 // A later migration counts the hosts of the apex. Adopted records keep their places, so nothing is decided anew.
 func rebuildHolders(ctx context.Context, m *migrating) error {
-	zones := map[string]string{} // the namespace, by the uid
+	zones := map[string]bool{} // by the uid
 	if err := m.eachKey(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, kv.Value)
 		if err != nil {
 			return err
 		}
-		h := v.(*law.Holding)
-		zones[h.UID] = h.Namespace
+		zones[v.(*law.Holding).UID] = true
 		return nil
 	}); err != nil {
 		return err
 	}
-	wild := map[law.Key]*law.Owner{}
+	speaks := map[law.Key]*law.Owner{}
 	if err := m.eachKey(ctx, m.mem.Layout.Room("members"), func(kv *mvccpb.KeyValue) error {
 		uid, owner, namespace, _, err := m.mem.Layout.ParseMember(string(kv.Key))
-		own, there := zones[uid]
-		if err != nil || !there {
+		if err != nil || !zones[uid] {
 			return err // a removed zone's, which a cascade purges
 		}
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 		if err != nil {
 			return err
 		}
-		if up, ok := law.HoldsBelow(own, namespace, v.(*law.Member).Admission, owner); ok {
-			k := law.OwnerKey(uid, up)
-			if wild[k] == nil {
-				wild[k] = &law.Owner{}
+		if base, ok := law.SpeaksFor(v.(*law.Member).Admission, owner); ok {
+			k := law.OwnerKey(uid, base)
+			if speaks[k] == nil {
+				speaks[k] = &law.Owner{}
 			}
-			wild[k].CountWild(namespace, 1)
+			speaks[k].CountSpeaker(namespace, 1)
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	for k, want := range wild {
+	for k, want := range speaks {
 		if err := m.amendKey(ctx, m.mem.Layout.Key(k), func(value []byte) ([]byte, error) {
 			o := &law.Owner{}
 			if value != nil {
@@ -60,10 +59,10 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 				}
 				o = v.(*law.Owner)
 			}
-			if slices.EqualFunc(o.Wild, want.Wild, func(x, y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count }) {
+			if slices.EqualFunc(o.Speaks, want.Speaks, func(x, y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count }) {
 				return value, nil
 			}
-			o.Wild = want.Wild
+			o.Speaks = want.Speaks
 			return layout.Encode(o), nil
 		}); err != nil {
 			return err

@@ -117,6 +117,8 @@ var attacks = []attack{
 	{82, "T", "a Delegation of one's own namespace for somebody's zone", "in force nowhere; the zone's records stay 403", nil, []string{"pkg/ledger TestDelegation_ofAnotherNamespaceGivesNothing_S4_8", "test/e2e TestStories//delegations"}},
 	{83, "T", "pods, images, configuration and connections of the platform by Bind9Clusters and Bind9Instances", "403 for the right that is missing, or 422", serversByProxy, nil},
 	{84, "T", "keys of one's own, or for another's zone, in the zone above", "403 in every namespace, ignored in the status; nothing where the rule does not say ds", keysAbove, nil},
+	{85, "T", "the wildcard or a challenge of the name that the patterns of several tenants end in", "403 with the pattern that is missing", wildcardOfAPattern, nil},
+	{86, "T", "challenges above names of others by the namespace that held the name first, and names of others below a challenge", "403 for the second comer", challengeOfTheFirst, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -109,6 +109,48 @@ func aboveOthers(t *testing.T, a *arena) {
 	a.tries(ctx, t, "late", climbing...)
 }
 
+// 85: S4.6. A certificate for *.apps is one for the names of all tenants there, and a wildcard shuts them out.
+func wildcardOfAPattern(t *testing.T, a *arena) {
+	ctx := within(t, waitTimeout)
+	object := zone(platform, "pattern", "pattern.example.", rule(platform, nil, "*", "@"), rule(victim, nil, "*.apps", "apps"), rule(mallory, nil, "*.apps"), v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"*.apps"}})
+	if _, err := a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	a.tries(ctx, t, "base", "*.apps.pattern.example. A 192.0.2.66", "*.apps.pattern.example. TXT token", "*.apps.pattern.example. CNAME mallory.test.",
+		"_acme-challenge.apps.pattern.example. TXT token", "_acme-challenge.apps.pattern.example. CNAME mallory.test.", "*._tcp.apps.pattern.example. TXT token")
+	err := a.tenants[mallory].puts(ctx, "base", "_acme-challenge.apps.pattern.example.", "TXT", "token")
+	if refused(t, "the challenge", err, forbidden); err != nil && !strings.Contains(err.Error(), `pattern "apps"`) {
+		t.Errorf("the refusal does not say which pattern is missing: %v", err)
+	}
+	_, err = a.tenants[mallory].zones().Create(ctx, zone(mallory, "base", "_acme-challenge.apps.pattern.example.", rule(mallory, nil, "*")), metav1.CreateOptions{})
+	refused(t, "a zone at the challenge", err, forbidden)
+	a.puts(ctx, t, mallory, "own", "mine.apps.pattern.example.", "A", "192.0.2.66")
+	a.puts(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
+}
+
+// 86: S4.6, S4.7. The tenant that held a name first gets no certificate for the names of tenants that came below, and
+// no tenant comes below a name for which another one can get a certificate.
+func challengeOfTheFirst(t *testing.T, a *arena) {
+	ctx := within(t, waitTimeout)
+	a.held(ctx, t, "first.example.", v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"*"}})
+	a.puts(ctx, t, mallory, "first", "a.first.example.", "A", "192.0.2.66")
+	a.puts(ctx, t, victim, "quietvictim-under", "under.a.first.example.", "A", "192.0.2.1")
+	a.tries(ctx, t, "first", `a.first.example. CAA 0 issue ";"`, "_acme-challenge.a.first.example. TXT token", "_acme-challenge.a.first.example. CNAME mallory.test.",
+		"_dmarc.a.first.example. TXT v=DMARC1;p=none", "*.a.first.example. TXT token", "*.a.first.example. A 192.0.2.66")
+
+	a.puts(ctx, t, mallory, "trap", "_acme-challenge.b.first.example.", "TXT", "token")
+	for i, domain := range []string{"under.b.first.example.", "x.y.under.b.first.example.", "_acme-challenge.under.b.first.example."} {
+		refusedOwn(t, domain+" below a challenge", a.tenants[victim].puts(ctx, fmt.Sprint("quietvictim-trap-", i), domain, "TXT", "x"), forbidden)
+	}
+	_, err := a.tenants[victim].zones().Create(ctx, zone(victim, "quietvictim-trap", "under.b.first.example.", rule(victim, nil, "*")), metav1.CreateOptions{})
+	refusedOwn(t, "a zone below a challenge", err, forbidden)
+}
+
 // 67: S6.2. Before the host has an address, and while it is replaced.
 func namedHosts(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)

@@ -33,7 +33,7 @@ type DelegationSpec struct {
 	ZoneRef DelegatedZone `json:"zoneRef" protobuf:"bytes,1,opt,name=zoneRef"`
 
 	// namespaces that the rule applies to, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one
-	// namespace alone, or shared.
+	// namespace alone, or shared, and a rule for its base name.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16

@@ -8562,7 +8562,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces that the rule applies to, 1 to 16. A wildcard, such as the name \"*.apps\", needs a rule for one namespace alone, or shared.",
+							Description: "namespaces that the rule applies to, 1 to 16. A wildcard, such as the name \"*.apps\", needs a rule for one namespace alone, or shared, and a rule for its base name.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](16),
 							AllOf: []spec.Schema{

@@ -90,29 +90,8 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	return ok && underscore == named
 }
 
-// Names reports whether p matches n alone among the names of the zone: it has no
-// "*", or n is a wildcard owner and p is spelled like it ("*.apps").
-func (p Pattern) Names(n, zone name.Name) bool {
-	if !p.Match(n, zone) {
-		return false
-	}
-	if !p.star {
-		return true
-	}
-	labels := n.NumLabels() - 1
-	if !p.absolute {
-		labels -= zone.NumLabels()
-	}
-	if !p.many || !n.IsWildcard() || len(p.labels) != labels {
-		return false
-	}
-	for _, l := range p.labels {
-		if !l.literal() {
-			return false
-		}
-	}
-	return true
-}
+// Names reports whether p matches n alone among the names of the zone: it has no "*".
+func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
 // Only is the one name of the zone that p matches where it has no "*".
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {

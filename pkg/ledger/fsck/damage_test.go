@@ -289,15 +289,15 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a wildcard of no record", "I1", func(v *vandal) string {
 			return edit(v, v.room("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
-				o.Wild = []law.Holder{{Namespace: "thief", Count: 1}}
+				o.Speaks = []law.Holder{{Namespace: "thief", Count: 1}}
 				return true
 			})
 		}},
 		{"a wildcard that holds nothing", "I1", func(v *vandal) string {
 			return edit(v, v.room("owners")+example+"/apps.", func(_ string, o *law.Owner) bool {
-				wild := len(o.Wild) > 0
-				o.Wild, o.Waited = nil, true
-				return wild
+				speaks := len(o.Speaks) > 0
+				o.Speaks, o.Waited = nil, true
+				return speaks
 			})
 		}},
 		{"holders gone", "S4.6", drop("holders", example+"/app.")},

@@ -95,8 +95,8 @@ func (c *check) findHolders(z *zone) {
 			continue
 		}
 		base := law.Base(r.owner)
-		if r.Namespace != z.Namespace && r.owner.String() == "*."+base.String() {
-			z.addWild(base, r.Namespace)
+		if r.owner != base {
+			z.addSpeaker(base, r.Namespace)
 		}
 		h := z.bases[base]
 		if h == nil {
@@ -263,8 +263,8 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	if want == nil {
 		want = &law.Owner{}
 	}
-	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Wild) == 0 && !c.waited[key]
-	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !slices.EqualFunc(have.Wild, want.Wild, sameShare) || empty {
+	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Speaks) == 0 && !c.waited[key]
+	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !slices.EqualFunc(have.Speaks, want.Speaks, sameShare) || empty {
 		have.Waited, have.WaitedBelow = false, false
 		c.reportDamage(key, "I1", encodeText(have), "%s", encodeText(want))
 	}

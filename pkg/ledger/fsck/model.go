@@ -164,19 +164,19 @@ func (z *zone) addCut(cut *law.CountedCut) {
 
 func sameShare(x, y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count }
 
-// addWild counts a record of a namespace at the wildcard right below a base name (S4.6).
-func (z *zone) addWild(base name.Rel, namespace string) {
+// addSpeaker counts a record of a namespace at the wildcard or an underscore name of a base name (S4.6).
+func (z *zone) addSpeaker(base name.Rel, namespace string) {
 	o := z.owners[base]
 	if o == nil {
 		o = &law.Owner{}
 		z.owners[base] = o
 	}
-	i := slices.IndexFunc(o.Wild, func(x law.Holder) bool { return x.Namespace == namespace })
+	i := slices.IndexFunc(o.Speaks, func(x law.Holder) bool { return x.Namespace == namespace })
 	if i < 0 {
-		o.Wild = append(o.Wild, law.Holder{Namespace: namespace})
-		i = len(o.Wild) - 1
+		o.Speaks = append(o.Speaks, law.Holder{Namespace: namespace})
+		i = len(o.Speaks) - 1
 	}
-	o.Wild[i].Count++
+	o.Speaks[i].Count++
 }
 
 // compareValues orders by type, digest and ttl, inherited first.

@@ -13,7 +13,7 @@ type DelegationSpecApplyConfiguration struct {
 	// zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.
 	ZoneRef *DelegatedZoneApplyConfiguration `json:"zoneRef,omitempty"`
 	// namespaces that the rule applies to, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one
-	// namespace alone, or shared.
+	// namespace alone, or shared, and a rule for its base name.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// records are the Records the rule allows.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
