@@ -85,6 +85,7 @@ var serverMetrics = []metric{
 	counter("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(m *Metrics) int64 { return m.ledger.Stats().Transactions.Load() }),
 	counter("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(m *Metrics) int64 { return m.ledger.Stats().Conflicts.Load() }),
 	counter("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(m *Metrics) int64 { return m.ledger.Stats().Reads.Load() }),
+	counter("kubizone_ledger_panics_total", "Writes and cascades whose decision ended in a panic, by a fault of the server.", func(m *Metrics) int64 { return m.ledger.Stats().Panics.Load() }),
 	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
 	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.", func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
 	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.", func(m *Metrics) (float64, bool) { return measured(&m.journal) }),

@@ -55,8 +55,6 @@ func until(t *testing.T, what string, is func() bool) {
 // bug would or by the end of its context as a restart does.
 type mishap struct{ left atomic.Int64 }
 
-type struck struct{}
-
 // interrupted runs fresh servers, each of which is struck after a few fault
 // points, until nothing is owed; after each the store is checked.
 func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {

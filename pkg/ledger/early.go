@@ -23,6 +23,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if objects.SameContent(before, after) { // S2.4
 		return "", nil
 	}
+	defer l.com.Recover(ctx, nil, &err)
 	ask, _, err := l.recordAsk(ctx, before, after)
 	if err != nil {
 		return "", nil

@@ -6,6 +6,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,24 +178,20 @@ func TestCascade_renameDiesInEachWindow_I4(t *testing.T) {
 		s := st.Server(func(c *ledger.Config) {
 			c.Fault = func(string) {
 				if m.left.Add(-1) == 0 {
-					panic(struck{})
+					runtime.Goexit()
 				}
 			}
 		})
 		chainOf(t, st, s, "example.org.", 3)
 		m.left.Store(at)
-		died := func() (died bool) {
-			defer func() {
-				if r := recover(); r != nil {
-					if _, died = r.(struck); !died {
-						panic(r)
-					}
-				}
-			}()
+		died, done := true, make(chan struct{})
+		go func() {
+			defer close(done)
 			store.Must(s.UpdateZone("infra", "z0", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }))
 			s.Ledger.CarryOut(ctx)
-			return ctx.Err() != nil
+			died = false
 		}()
+		<-done
 		if r := st.Fsck(); !r.Clean() {
 			t.Fatalf("died at fault point %d: %s", at, store.Text(r))
 		}

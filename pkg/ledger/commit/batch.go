@@ -75,6 +75,10 @@ type batch struct {
 	reads   int // writes that have read facts by themselves
 	closed  bool
 	raced   bool // its compares did not hold
+	// deciding is the request that is being decided, and sent says that the transaction may have been carried out: a
+	// panic is answered by both.
+	deciding *request
+	sent     bool
 }
 
 // member is a write that is taken into a batch.
@@ -99,8 +103,7 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, requests []*
 		if len(locks) > 0 {
 			b.head = locks[0]
 		}
-		rest := b.decideRequests(ctx, requests)
-		again := b.commitOnce(ctx)
+		again, rest := b.carryOnce(ctx, requests)
 		switch {
 		case len(again) == 0:
 			try = 0
@@ -108,10 +111,69 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, requests []*
 			try++
 		}
 		bound = b.bound
-		if requests = append(again, b.answerOvertaken(rest)...); ctx.Err() != nil {
+		if requests = append(again, rest...); ctx.Err() != nil {
 			replyAll(requests, Answer{Err: ctx.Err()})
 			return
 		}
+	}
+}
+
+// carryOnce decides and commits as many requests as go together. It returns those that are to be decided anew, and
+// those left over. A panic is the answer to its request, and no more than that.
+func (b *batch) carryOnce(ctx context.Context, requests []*request) (again, rest []*request) {
+	var err error
+	all := slices.Clone(requests)
+	defer func() {
+		if err != nil {
+			again, rest = b.answerPanic(err, all), nil
+		}
+	}()
+	defer b.com.Recover(ctx, &b.sent, &err)
+	rest = b.decideRequests(ctx, requests)
+	again = b.commitOnce(ctx)
+	return again, b.answerOvertaken(rest)
+}
+
+// answerPanic answers what a panic has left without an answer: all that may be committed, or the request that was
+// being decided. Where that is not known each request is decided by itself. It returns the others.
+func (b *batch) answerPanic(err error, requests []*request) (others []*request) {
+	guilty := b.deciding
+	if b.sent {
+		b.dropFacts()
+		if b.head != nil {
+			b.com.mem.Unknown(b.head.Key)
+		}
+	}
+	for _, r := range requests {
+		switch in := slices.ContainsFunc(b.members, func(m member) bool { return m.request == r }); {
+		case r.answered:
+		case b.sent && in:
+			r.reply(Answer{Err: err, sent: true})
+		default:
+			others = append(others, r)
+		}
+	}
+	if b.sent || len(others) == 0 {
+		return others
+	}
+	if guilty == nil && (len(others) == 1 || others[0].alone) {
+		guilty = others[0]
+	}
+	for _, r := range others {
+		r.alone = r.alone || guilty == nil
+	}
+	return slices.DeleteFunc(others, func(r *request) bool {
+		if r == guilty {
+			r.reply(Answer{Err: err})
+		}
+		return r == guilty
+	})
+}
+
+// dropFacts forgets what a transaction of unknown outcome may have changed.
+func (b *batch) dropFacts() {
+	for i := range b.members {
+		b.com.mem.Drop(b.members[i].session)
 	}
 }
 
@@ -213,7 +275,10 @@ const (
 func (b *batch) decideRequest(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	return b.decideLocked(ctx, r, looking, reading)
+	b.deciding = r
+	v, cold := b.decideLocked(ctx, r, looking, reading)
+	b.deciding = nil
+	return v, cold
 }
 
 // decideLocked is decideRequest for a caller that holds r.deciding.
@@ -227,7 +292,7 @@ func (b *batch) decideLocked(ctx context.Context, r *request, looking, reading b
 			r.reply(Answer{behind: true})
 		}
 		return taken, nil
-	case w.goesAlone() && (!first || looking):
+	case (w.goesAlone() || r.alone) && (!first || looking):
 		return boundary, nil
 	case b.hasOperation(w.Key): // its expected revision is about to end
 		return boundary, nil
@@ -303,7 +368,7 @@ func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 		}
 	}
 	b.members = append(b.members, m)
-	b.closed = b.closed || w.goesAlone()
+	b.closed = b.closed || w.goesAlone() || r.alone
 	return taken, nil
 }
 
@@ -553,10 +618,13 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 	com.mem.Fault("before-commit")
 	com.mem.Stats.Transactions.Add(1)
 	started := time.Now()
+	b.sent = len(then) > 0
 	r, err := com.mem.Client.Txn(b.paidContext(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	trip := time.Since(started)
+	b.sent = b.sent && (err != nil || r.Succeeded)
 	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
 	case (many || etcd.TooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
+		b.sent = false
 		if many {
 			com.mem.Narrow(max(len(b.cmps), len(then)))
 		} else {
@@ -571,9 +639,7 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 		b.answerAll(Answer{Err: tooLong(b.members[0].w, octets)})
 		return nil
 	case err != nil:
-		for i := range b.members {
-			com.mem.Drop(b.members[i].session)
-		}
+		b.dropFacts()
 		b.answerAll(Answer{Err: err, sent: true})
 		return nil
 	}
@@ -688,12 +754,22 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 
 // applyResult takes what the transaction made true into memory, and answers the requests.
 func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Duration) {
-	com, rev := b.com, r.Header.Revision
+	com := b.com
 	if len(b.members) > 1 {
 		com.mem.Stats.Batches.Add(1)
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
+	b.applyLocked(r, journal, trip)
+	if b.held && com.held != nil {
+		com.held(b.object.DeepCopy())
+	}
+}
+
+// applyLocked is applyResult under Memory.Mu.
+func (b *batch) applyLocked(r *clientv3.TxnResponse, journal int, trip time.Duration) {
+	com, rev := b.com, r.Header.Revision
 	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
 	for _, h := range b.locks {
 		if time.Since(h.met) < contention {
 			h.yield = min(time.Duration(yieldTrips+h.asked)*trip, maxYield)
@@ -720,10 +796,6 @@ func (b *batch) applyResult(r *clientv3.TxnResponse, journal int, trip time.Dura
 	}
 	if b.head != nil {
 		b.head.waiting = b.answerOvertaken(b.head.waiting)
-	}
-	com.mem.Mu.Unlock()
-	if b.held && com.held != nil {
-		com.held(b.object.DeepCopy())
 	}
 }
 

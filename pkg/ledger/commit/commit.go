@@ -268,9 +268,10 @@ func (com *Committer) Rouse() {
 // Preview decides a write, and proves the decision as a refusal is proved: by its compares, with nothing to put.
 // Stale facts are read, and the decision is made anew. The object itself is not compared: the caller has just read
 // it.
-func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
+func (com *Committer) Preview(ctx context.Context, w *Write) (out law.Outcome, err error) {
+	defer com.Recover(ctx, nil, &err)
 	for s := com.mem.Session(false); ; s.Reset() {
-		out, err := s.Decide(ctx, w.Ask)
+		out, err = s.Decide(ctx, w.Ask)
 		if errors.Is(err, facts.ErrMoved) {
 			return out, TooBusy(w.Resource, w.Name, err)
 		}

@@ -15,7 +15,8 @@
 //
 // Promises. (1) I1 to I3 and I5 of package ledger. (2) One batch of a process is under way at a zone at a time. (3) A
 // write that its caller has left is left out, or the caller is told that it may stand. (4) Each write pays for its
-// own octets, and for a share of those that the batch writes once (etcd.PaidBy).
+// own octets, and for a share of those that the batch writes once (etcd.PaidBy). (5) A panic is the answer to the write
+// that it came of (Recover): locks are given up, and the other writes of its batch are decided anew.
 //
 // It does not know what a plan means, nor the clients, cascades and moves that make writes; what a write owes
 // elsewhere it puts into the outbox, and carries nothing of it out.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -66,6 +68,22 @@ func TooBusy(resource, object string, cause error) error {
 	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, try again", resource, object, cause)
 	e.ErrStatus.Code = http.StatusGatewayTimeout
 	return e
+}
+
+// Recover is deferred where decisions are carried out. It turns a panic into the error that the client reads, with the
+// stack in the log. sent says at that time whether the write may be carried out; nil: it is not.
+func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
+	why := recover()
+	if why == nil {
+		return
+	}
+	com.mem.Stats.Panics.Add(1)
+	klog.FromContext(ctx).Error(nil, "A decision ended in a panic; the server goes on. Please report this", "panic", why, "stack", string(debug.Stack()))
+	so := "nothing was written"
+	if sent != nil && *sent {
+		so = "whether it was written is not known: read the object before you repeat it"
+	}
+	*err = apierrors.NewInternalError(errors.New("the server failed while it decided about this, by a fault of its own; " + so + "; its log says more"))
 }
 
 // Warn adds warnings to the answer of the request of ctx.

@@ -125,6 +125,9 @@ type request struct {
 	answer chan Answer // of one
 	// order is set where this write is one of several that are committed in order.
 	order *order
+	// answered says that it has its answer, and alone that a batch with it ended in a panic, so it is decided by
+	// itself. Only the goroutine that carries it out reads and writes both.
+	answered, alone bool
 	// deciding is held while the write is decided, which reads the caller's object. A caller that has left may change
 	// that object, so gone has the write left out.
 	deciding sync.Mutex
@@ -152,6 +155,7 @@ func (r *request) reply(a Answer) {
 	if r.order != nil && !a.Out.OK {
 		r.order.broken.Store(true)
 	}
+	r.answered = true
 	r.answer <- a
 }
 
@@ -229,9 +233,9 @@ func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ..
 	}
 	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(r *request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
+		defer com.resignQueue(ctx, h)
+		defer com.Release(h)
 		com.carryOut(ctx, []*queue{h}, batch)
-		com.Release(h)
-		com.resignQueue(ctx, h)
 		return
 	}
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
@@ -287,14 +291,19 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*reques
 				continue
 			}
 		}
-		within, cancel := context.WithTimeout(ctx, batchTimeout)
 		started := time.Now()
-		com.carryOut(within, []*queue{h}, batch)
-		cancel()
-		com.Release(h)
+		com.carryLocked(ctx, h, batch)
 		com.waitForBatch(h, len(batch), started)
 		batch = nil
 	}
+}
+
+// carryLocked carries a batch out within its time, and gives up the lock of its zone.
+func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*request) {
+	defer com.Release(h)
+	within, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	com.carryOut(within, []*queue{h}, batch)
 }
 
 // takeBatch returns the next batch, in order.

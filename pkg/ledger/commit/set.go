@@ -53,6 +53,7 @@ type Set struct {
 	steps   []content.Step
 	missing []string // zones whose lock a plan needs
 	later   bool
+	sent    bool // the transaction may have been carried out
 }
 
 // maxStrange bounds how often the zone may change under the facts of a decision before that counts as damage.
@@ -72,10 +73,16 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 }
 
 // Run decides until the decisions hold. An error is one of all writes; each refusal is at its write.
-func (t *Set) Run(ctx context.Context) error {
+func (t *Set) Run(ctx context.Context) (err error) {
 	com := t.Committer
 	t.locks = Write{Resource: "records"}
-	defer func() { com.Release(t.locks.Locks...) }()
+	defer func() {
+		if err != nil && t.sent { // forget what depends on it, never repeat blindly
+			t.b.dropFacts()
+		}
+		com.Release(t.locks.Locks...)
+	}()
+	defer com.Recover(ctx, &t.sent, &err)
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1})
 	for _, w := range t.Writes { // the zone that it will be, mostly
 		if _, hint, err := w.Ask(); err == nil && hint != "" && w.isDecided() {
@@ -465,20 +472,20 @@ func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 	com.mem.Fault("before-commit")
 	com.mem.Stats.Transactions.Add(1)
 	started := time.Now()
+	t.sent = len(then) > 0
 	r, err := com.mem.Client.Txn(ctx).If(b.cmps...).Then(then...).Commit()
+	t.sent = t.sent && (err != nil || r.Succeeded)
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps):
+		t.sent = false
 		return false, t.tooMany(ctx, max(len(b.cmps), len(then)))
 	case etcd.TooLarge(err):
+		t.sent = false
 		return false, apierrors.NewRequestEntityTooLargeError("the change set with its zone is more than etcd takes in one transaction; nothing was written: make it smaller, " +
 			"or have etcd started with a larger --max-request-bytes (1.5 MiB by default)")
-	case err != nil: // the outcome is unknown: forget what depends on it, never repeat blindly
-		for _, w := range t.Writes {
-			com.mem.Drop(w.member.session)
-		}
-		if len(then) == 0 {
-			err = t.timeoutError(err)
-		}
+	case err != nil && !t.sent:
+		return false, t.timeoutError(err)
+	case err != nil:
 		return false, err
 	}
 	com.mem.Fault("after-commit")

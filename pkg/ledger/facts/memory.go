@@ -78,6 +78,8 @@ type Stats struct {
 	Reads atomic.Int64
 	// CascadeSteps are records and zones decided anew by a cascade.
 	CascadeSteps atomic.Int64
+	// Panics are decisions that ended in a panic.
+	Panics atomic.Int64
 }
 
 // Memory is a server's memory of the store, and reads what it lacks.

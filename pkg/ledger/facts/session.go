@@ -381,16 +381,18 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 		return err
 	}
 	var read, deep []law.Key
-	s.mem.Mu.Lock()
-	for _, k := range need {
-		switch {
-		case k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth:
-			deep = append(deep, k)
-		case !s.lookUp(k):
-			read = append(read, k)
+	func() {
+		s.mem.Mu.Lock()
+		defer s.mem.Mu.Unlock()
+		for _, k := range need {
+			switch {
+			case k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth:
+				deep = append(deep, k)
+			case !s.lookUp(k):
+				read = append(read, k)
+			}
 		}
-	}
-	s.mem.Mu.Unlock()
+	}()
 	if err := s.readDeepNames(ctx, deep); err != nil {
 		return err
 	}

@@ -138,10 +138,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	if ctx.Err() != nil {
 		return
 	}
-	err := s.Refresh(ctx, box.mem)
-	if err == nil {
-		err = box.carryOut(ctx, s)
-	}
+	err := box.tryWork(ctx, s)
 	if errors.Is(err, journal.ErrDelivered) {
 		box.failed.countFailure(s.Work.ID, longestWait)
 		return
@@ -153,6 +150,14 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 		return
 	}
 	box.com.Disown(s.Work.ID)
+}
+
+func (box *Outbox) tryWork(ctx context.Context, s *standing) (err error) {
+	defer box.com.Recover(ctx, nil, &err)
+	if err := s.Refresh(ctx, box.mem); err != nil {
+		return err
+	}
+	return box.carryOut(ctx, s)
 }
 
 // carryOut does all of a work and consumes its item.

@@ -37,7 +37,8 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 // payCut counts one child's NS and glue in its parent and consumes the pending cut, in one transaction of the parent.
 // The pending cut's own revision guards what was read of the child: any later change there leaves the cut pending
 // again.
-func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) error {
+func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
+	defer box.com.Recover(ctx, nil, &err)
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Several callers may count one pending cut. They queue here before they read: a caller that waited finds the cut
 	// counted, where all of them would read and all but one fail.

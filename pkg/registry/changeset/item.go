@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strconv"
 
 	"go.opentelemetry.io/otel/trace"
@@ -88,8 +89,9 @@ func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 // serve serves the request. A panic fails the item alone, as the server of a client's request does.
 func (x *item) serve(ctx context.Context, handler http.Handler) (err error) {
 	defer func() {
-		if why := recover(); why != nil {
-			err = fmt.Errorf("%s cannot be served: %v", x.path(), why)
+		if why := recover(); why != nil { // upstream's panics have the stack in their text
+			klog.FromContext(ctx).Error(nil, "An item of a change set ended in a panic; the server goes on. Please report this", "item", x.path().String(), "panic", why, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s (%s) cannot be served, by a fault of the server; its log says more", x.path(), x.name)
 		}
 	}()
 	request, err := x.newRequest(ctx)

@@ -1,0 +1,264 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// faults are what a decision panics over: Records of these names, and points of a write, once for each time that they
+// are noted.
+type faults struct {
+	mu sync.Mutex
+	at []string
+}
+
+func (f *faults) set(at ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = at
+}
+
+func (f *faults) meet(at string, stays bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.Index(f.at, at)
+	if i < 0 {
+		return
+	}
+	if !stays {
+		f.at = slices.Delete(slices.Clone(f.at), i, i+1)
+	}
+	panic("the test says so at " + at)
+}
+
+// faultyCodec encodes Records for the ledger.
+type faultyCodec struct {
+	runtime.Codec
+	faults *faults
+}
+
+func (c faultyCodec) Encode(o runtime.Object, w io.Writer) error {
+	if m, ok := o.(metav1.Object); ok {
+		c.faults.meet(m.GetName(), true)
+	}
+	return c.Codec.Encode(o, w)
+}
+
+// inject has the decisions of a server meet faults.
+func (f *faults) inject(c *ledger.Config) {
+	c.Records.Codec = faultyCodec{c.Records.Codec, f}
+	before := c.Fault
+	c.Fault = func(point string) {
+		if before != nil {
+			before(point)
+		}
+		f.meet(point, false)
+	}
+}
+
+// wantFault fails the test unless err is the answer to a write whose decision panicked.
+func wantFault(t *testing.T, err error, says string) {
+	t.Helper()
+	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v: want 500 that says %q", err, says)
+	}
+	for _, inner := range []string{"goroutine", ".go:", "the test says so"} {
+		if err != nil && strings.Contains(err.Error(), inner) {
+			t.Errorf("the client reads %q of the server's inside: %v", inner, err)
+		}
+	}
+}
+
+// faultyZone is a server with zone infra/z, example.org., of which every namespace may have names.
+func faultyZone(t *testing.T, st *store.Store, f *faults, change ...func(*ledger.Config)) *store.Server {
+	s := st.Server(append(change, f.inject)...)
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	return s
+}
+
+func mustGoOn(t *testing.T, s *store.Server, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := s.CreateRecord(ctx, store.Record("team", name, name+".example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("the next write of the zone: %v", err)
+	}
+	if s.Ledger.Locked("infra", "z") {
+		t.Error("the zone stays locked")
+	}
+}
+
+// A panic in the decision of a write is the answer to that write alone. The zone goes on.
+func TestPanic_ofAWrite(t *testing.T) {
+	t.Parallel()
+	st, f := store.New(t), &faults{}
+	s := faultyZone(t, st, f)
+	for _, test := range []struct{ fault, says string }{
+		{"bad", "nothing was written"}, // while it is decided
+		{"before-commit", "nothing was written"},
+		{"after-commit", "whether it was written is not known"},
+	} {
+		f.set(test.fault)
+		_, err := s.CreateRecord(t.Context(), store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1"))
+		f.set()
+		wantFault(t, err, test.says)
+		mustGoOn(t, s, "after-"+test.fault)
+	}
+	s.Record("team", "bad") // stands, by the last one
+	if n := s.Ledger.Stats().Panics.Load(); n != 3 {
+		t.Errorf("%d panics are counted, want 3", n)
+	}
+	f.set("before-commit")
+	_, err := s.UpdateZone("infra", "z", func(o *v1alpha1.Zone) { o.Spec.Delegations = append(o.Spec.Delegations, store.Allow("more", "more")) })
+	wantFault(t, err, "nothing was written")
+	mustGoOn(t, s, "after-zone")
+	f.set("before-commit")
+	wantFault(t, s.DeleteRecord(t.Context(), "team", "bad"), "nothing was written")
+	mustGoOn(t, s, "after-deletion")
+	s.Run()
+	st.Settle()
+}
+
+// A write that waits with others and panics leaves the others as they are: they are written.
+func TestPanic_ofAWriteInABatch(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what, fault string
+		failed      int
+	}{
+		{"while one is decided", "r2", 1},
+		{"where no one write is to blame", "before-commit", 1},
+		{"after the commit", "after-commit", 5},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			st, f, g := store.New(t), &faults{}, &gate{}
+			s := faultyZone(t, st, f, func(c *ledger.Config) { c.Fault = g.pass })
+			var failed atomic.Int64
+			g.set("before-commit")
+			alone := make(chan error, 1)
+			go func() { alone <- createAt(s, 100) }()
+			<-g.reached
+			var all sync.WaitGroup
+			for i := range 5 {
+				all.Go(func() {
+					err := createAt(s, i)
+					if err == nil {
+						return
+					}
+					failed.Add(1)
+					says := "nothing was written"
+					if test.fault == "after-commit" {
+						says = "whether it was written is not known"
+					}
+					wantFault(t, err, says)
+				})
+				store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == i+1 })
+			}
+			switch test.fault {
+			case "before-commit": // of the batch, and then of the first that is decided by itself
+				g.set("before-commit")
+				if err := <-alone; err != nil {
+					t.Fatal(err)
+				}
+				<-g.reached
+				f.set(test.fault, test.fault)
+				g.set("")
+			case "after-commit":
+				g.set("before-commit")
+				if err := <-alone; err != nil {
+					t.Fatal(err)
+				}
+				<-g.reached
+				f.set(test.fault)
+				g.set("")
+			default:
+				f.set(test.fault)
+				g.set("")
+				if err := <-alone; err != nil {
+					t.Fatal(err)
+				}
+			}
+			all.Wait()
+			f.set()
+			if int(failed.Load()) != test.failed {
+				t.Errorf("%d of 5 writes failed, want %d", failed.Load(), test.failed)
+			}
+			mustGoOn(t, s, "next")
+			want := 7 - test.failed
+			if test.fault == "after-commit" {
+				want = 7
+			}
+			if n := len(s.ListRecords("team")); n != want {
+				t.Errorf("%d records stand, want %d", n, want)
+			}
+			s.Run()
+			st.Settle()
+		})
+	}
+}
+
+// A panic in the decision of a change set is its answer, and that of all its writes.
+func TestPanic_ofAChangeSet(t *testing.T) {
+	t.Parallel()
+	st, f := store.New(t), &faults{}
+	s := faultyZone(t, st, f)
+	for i, test := range []struct{ fault, says string }{
+		{"bad", "nothing was written"},
+		{"before-commit", "nothing was written"},
+		{"after-commit", "whether it was written is not known"},
+	} {
+		f.set(test.fault)
+		name := fmt.Sprintf("good%d", i)
+		set, errs := inSet(t.Context(), s, created(store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1")), created(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+		f.set()
+		for _, err := range append(errs, set.Failed()) {
+			wantFault(t, err, test.says)
+		}
+		mustGoOn(t, s, "after-"+test.fault)
+	}
+	s.Record("team", "good2")
+	s.Run()
+	st.Settle()
+}
+
+// A panic in a step of a cascade interrupts the cascade, which goes on later. Clients write to the zone meanwhile.
+func TestPanic_ofACascade(t *testing.T) {
+	t.Parallel()
+	st, f := store.New(t), &faults{}
+	s := st.Server(f.inject)
+	for _, name := range []string{"bad", "good"} { // they wait for a zone
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+	}
+	f.set("bad")
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	store.Eventually(t, "the cascade panics", func() bool { return s.Ledger.Stats().Panics.Load() > 0 })
+	mustGoOn(t, s, "next")
+	f.set("cascade-step")
+	panics := s.Ledger.Stats().Panics.Load()
+	store.Eventually(t, "the cascade panics outside of a decision", func() bool { return s.Ledger.Stats().Panics.Load() > panics })
+	f.set()
+	st.Settle()
+	if r := s.Record("team", "bad"); r.Status.ZoneRef == nil {
+		t.Error("the cascade did not go on")
+	}
+}
