@@ -93,6 +93,7 @@ func (l *Ledger) LetGo(namespace, zone string) {
 func (l *Ledger) Trimming(namespace, zone string) bool {
 	return l.com.Trimming(l.mem.Layout.Zone(namespace, zone))
 }
+func (l *Ledger) Ops() int64   { return l.mem.Ops.Load() }
 func (l *Ledger) Doubted() int { return l.mem.Doubted() }
 
 func (l *Ledger) Knows(view, fqdn string) bool {

@@ -206,7 +206,7 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	}
 	_, errs := inSet(t.Context(), s, set(20)...)
 	for _, err := range errs {
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "and etcd takes 40;") {
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "and etcd takes 40;") || !strings.Contains(err.Error(), "--max-txn-ops=512") {
 			t.Fatal(text(errs))
 		}
 	}
@@ -215,6 +215,25 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	}
 	if _, errs := inSet(t.Context(), s, set(5)...); errors.Join(errs...) != nil {
 		t.Error(text(errs))
+	}
+}
+
+// S10.5: a set that is too large for an etcd that takes 512 operations does not recommend these 512, and
+// leaves the batches of other writers as large as before.
+func TestSet_tooLargeNarrowsNoBatches_S10_5(t *testing.T) {
+	t.Parallel()
+	s := exampleOrg(t, store.New(t))
+	before := s.Ledger.Ops()
+	var writes []setWrite
+	for i := range v1alpha1.MaxChangeSetItems {
+		writes = append(writes, created(store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("a%[1]d.b%[1]d.c%[1]d.d%[1]d.e%[1]d.f%[1]d.g%[1]d.h%[1]d.example.org.", i), "A", "192.0.2.1")))
+	}
+	_, errs := inSet(t.Context(), s, writes...)
+	if !apierrors.IsRequestEntityTooLargeError(errs[0]) || !strings.Contains(errs[0].Error(), "and etcd takes 512;") || strings.Contains(errs[0].Error(), "--max-txn-ops") {
+		t.Errorf("%v: want 413 with 512 operations, which is all there is", errs[0])
+	}
+	if after := s.Ledger.Ops(); after != before {
+		t.Errorf("batches have at most %d operations, and had %d before the set", after, before)
 	}
 }
 

@@ -555,12 +555,20 @@ func (t *Set) tooMany(ctx context.Context, operations int) error {
 	if err != nil {
 		return err
 	}
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a change set of these %d items takes %d operations in one transaction, and etcd takes %d; nothing was written: make change sets of at most about %d items, "+
-		"or have etcd started with --max-txn-ops=512", len(t.Writes), operations, most, max(1, len(t.Writes)*most/operations)))
+	text := fmt.Sprintf("a change set of these %d items takes %d operations in one transaction, and etcd takes %d; nothing was written: make change sets of at most about %d items",
+		len(t.Writes), operations, most, max(1, len(t.Writes)*most/operations))
+	if most < recommendedOps {
+		text += fmt.Sprintf(", or have etcd started with --max-txn-ops=%d", recommendedOps)
+	}
+	return apierrors.NewRequestEntityTooLargeError(text)
 }
 
+// recommendedOps are the operations in a transaction that an etcd is to take; the embedded one does.
+const recommendedOps = 512
+
 // mostOps finds the number of operations that etcd takes in a transaction, after it refused tooMany of them. It sends
-// transactions that write nothing.
+// transactions that write nothing. Batches find out by themselves (facts.Memory.Narrow): their size says nothing of
+// what a set takes.
 func (com *Committer) mostOps(ctx context.Context, refused int) (int, error) {
 	takes := 1
 	for refused-takes > 1 {
@@ -576,7 +584,6 @@ func (com *Committer) mostOps(ctx context.Context, refused int) (int, error) {
 			takes = n
 		}
 	}
-	com.mem.Narrow(refused)
 	return takes, nil
 }
 
