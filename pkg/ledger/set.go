@@ -54,8 +54,9 @@ type Set struct {
 	failure error
 	// over says why nothing is committed any more; nil while the set is open.
 	over error
-	// deciding says that the waiting writes are being decided, and are answered after that.
-	deciding bool
+	// deciding says that the waiting writes are being decided, and are answered after that; sent that they may be
+	// committed, though the decision ended in an error.
+	deciding, sent bool
 	// zone and serial are those of the commit.
 	zone   *v1alpha1.AdoptingZone
 	serial int64
@@ -163,6 +164,13 @@ func (s *Set) Failed() error {
 	return s.failure
 }
 
+// Unwritten reports whether nothing of the set is written for certain. It is asked when all writes have left.
+func (s *Set) Unwritten() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.deciding && !s.sent
+}
+
 // Committed is the zone of the writes and its serial with them; nil where they were not committed.
 func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
@@ -251,7 +259,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deciding = false
+	s.deciding, s.sent = false, b.Sent()
 	if err != nil && !commits {
 		err = errSetEnded(err) // nothing would have been written: the refusals of others are the answer
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -230,10 +232,18 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 // itemPath matches the path of an item in a message of the server, with the name of its Record.
 var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\](?: \([^()]*\))?`)
 
-// locateError adds to a refusal the file of each item, and to a conflict of field managers the next step.
+// outcomeUnknown is the next step where it is not known whether the change set was written.
+const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it (Records that are as in the files stay as they are, --delete of one that is gone is refused)"
+
+// locateError adds to a refusal the file of each item, and to a conflict of field managers and an unknown outcome the
+// next step.
 func locateError(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
+		var sent *url.Error
+		if errors.As(err, &sent) && !utilnet.IsConnectionRefused(err) {
+			return fmt.Errorf("%w%s", err, outcomeUnknown)
+		}
 		return err
 	}
 	text := itemPath.ReplaceAllStringFunc(status.Status().Message, func(found string) string {
@@ -245,6 +255,9 @@ func locateError(err error, from []place) error {
 	})
 	if d := status.Status().Details; d != nil && slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
 		text += "; remove the fields from the file, or take them over with --force-conflicts"
+	}
+	if apierrors.IsTimeout(err) {
+		text += outcomeUnknown
 	}
 	return errors.New(text)
 }

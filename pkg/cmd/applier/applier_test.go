@@ -5,7 +5,10 @@ package applier_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,5 +88,44 @@ func TestApply_together_S10_1(t *testing.T) {
 	}
 	if now := serial(); now != first+2 {
 		t.Errorf("serial %d to %d: a refused set was written", first+2, now)
+	}
+}
+
+// A user reads whether a change set that was not answered in time may be repeated.
+func TestApply_saysWhetherTheOutcomeIsKnown(t *testing.T) {
+	for _, test := range []struct {
+		what    string
+		answer  func(w http.ResponseWriter)
+		unknown bool
+	}{
+		{"nothing was written", answerReason(metav1.StatusReasonServerTimeout), false},
+		{"not known", answerReason(metav1.StatusReasonTimeout), true},
+		{"the connection ends", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, true},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { test.answer(w) }))
+			defer server.Close()
+			config := filepath.Join(t.TempDir(), "kubeconfig")
+			text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server.URL)
+			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := applier.NewCommand()
+			command.SilenceErrors, command.SilenceUsage = true, true
+			command.SetArgs([]string{"--atomic", "-f", "-", "--kubeconfig", config, "-n", "team"})
+			command.SetIn(strings.NewReader(manifest("a", "192.0.2.1")))
+			err := command.ExecuteContext(t.Context())
+			if err == nil || strings.Contains(err.Error(), "whether the change set was written is not known") != test.unknown {
+				t.Errorf("%v: want an error, that says that the outcome is not known: %t", err, test.unknown)
+			}
+		})
+	}
+}
+
+func answerReason(reason metav1.StatusReason) func(w http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusGatewayTimeout)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: reason, Message: "the test says so"})
 	}
 }

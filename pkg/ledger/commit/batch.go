@@ -640,7 +640,7 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 		return nil
 	case err != nil:
 		b.dropFacts()
-		b.answerAll(Answer{Err: err, sent: true})
+		b.answerAll(Answer{Err: err, sent: b.sent})
 		return nil
 	}
 	com.mem.Fault("after-commit")

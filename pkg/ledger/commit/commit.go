@@ -111,7 +111,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 		a := com.submitWrite(ctx, w)
 		switch {
 		case a.sent:
-			return Outcome{}, a.Err
+			return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
 		case a.Err != nil:
 			return Outcome{}, com.Late(w, a.Err)
 		case len(a.Locks) > 0:
@@ -168,10 +168,13 @@ func (com *Committer) presentState(ctx context.Context, w *Write) (Outcome, erro
 	return out, nil
 }
 
-// Late turns the end of the request's time into an answer.
+// Late turns the end of the time of a request, or of a question to etcd, into the answer to a write that was not sent.
 func (com *Committer) Late(w *Write, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return TooBusy(w.Resource, w.Name, err)
+	case apierrors.IsTimeout(err):
+		return unwritten(fmt.Sprintf("%s %q", w.Resource, w.Name))
 	}
 	return err
 }
@@ -224,7 +227,7 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	}
 	r, err := com.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, unknownOutcome("the write", err)
 	}
 	if !r.Succeeded {
 		return Outcome{Rev: r.Header.Revision, KV: etcd.One(r.Responses[0])}, nil

@@ -70,6 +70,26 @@ func TooBusy(resource, object string, cause error) error {
 	return e
 }
 
+// A write that was not carried out in time has reason ServerTimeout where nothing was written for certain, and Timeout
+// where that is not known. A handler whose request ends answers Timeout too.
+
+// unwritten is the error of a write that was decided when etcd did not answer. Without Retry-After, because each try
+// would take as long.
+func unwritten(what string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
+		Message: what + ": etcd did not answer while this was decided; nothing was written, try again; kubizone doctor tells an administrator how etcd is",
+	}}
+}
+
+// unknownOutcome turns the end of the time of what was sent to etcd into its error.
+func unknownOutcome(what string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer before the request ended (%v): whether it was written is not known; read the Records before you repeat it", what, err), 0)
+	}
+	return err
+}
+
 // Recover is deferred where decisions are carried out. It turns a panic into the error that the client reads, with the
 // stack in the log. sent says at that time whether the write may be carried out; nil: it is not.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -120,13 +121,22 @@ func (t *Set) Run(ctx context.Context) (err error) {
 	}
 }
 
-// timeoutError turns the end of the request's time into an error, where nothing was written.
+// timeoutError turns the end of the time of the request, or of a question to etcd, into an error, where nothing was
+// written.
 func (t *Set) timeoutError(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return apierrors.NewTimeoutError(fmt.Sprintf("the change set was not decided in time (%v), and nothing was written: try again", err), 0)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		e := apierrors.NewTimeoutError(fmt.Sprintf("the change set was not decided in time (%v), and nothing was written: try again", err), 0)
+		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
+		return e
+	case apierrors.IsTimeout(err):
+		return unwritten("the change set")
 	}
 	return err
 }
+
+// Sent reports whether it may be committed, where Run returned an error.
+func (t *Set) Sent() bool { return t.sent }
 
 // Object is the Record of the write, as it is to be where it stays.
 func (w *SetWrite) Object() *v1alpha1.Record {
@@ -478,7 +488,7 @@ func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps):
 		t.sent = false
-		return false, t.tooMany(ctx, max(len(b.cmps), len(then)))
+		return false, t.timeoutError(t.tooMany(ctx, max(len(b.cmps), len(then))))
 	case etcd.TooLarge(err):
 		t.sent = false
 		return false, apierrors.NewRequestEntityTooLargeError("the change set with its zone is more than etcd takes in one transaction; nothing was written: make it smaller, " +
@@ -486,7 +496,7 @@ func (t *Set) commitSet(ctx context.Context) (done bool, err error) {
 	case err != nil && !t.sent:
 		return false, t.timeoutError(err)
 	case err != nil:
-		return false, err
+		return false, unknownOutcome("the change set", err)
 	}
 	com.mem.Fault("after-commit")
 	if !r.Succeeded {

@@ -26,8 +26,8 @@ const (
 
 // errorOf returns the error of a set that was not written: that of the whole set, or the refusals of its items; nil if
 // none failed.
-func errorOf(set *v1alpha1.ChangeSet, items []*item, failure error) error {
-	if failure != nil {
+func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
+	if failure := together.Failed(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
 			return failure
 		}
@@ -48,18 +48,27 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 	switch {
 	case len(refused) > 0:
 		return errorOfItems(set, refused, "nothing was written")
-	case len(failed) > 0:
+	case len(failed) > 0 && !together.Unwritten():
 		return errorOfItems(set, failed, "whether it was written is not known: read the Records before you repeat it")
+	case len(failed) > 0:
+		return withoutOutcome(errorOfItems(set, failed, "nothing was written"))
 	case len(ended) > 0:
-		e := apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+ended[0].failure.Message, 0)
-		return e
+		return withoutOutcome(apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+ended[0].failure.Message, 0))
 	}
 	return nil
 }
 
+// withoutOutcome gives a timeout the reason of one that wrote nothing: Timeout is that of an unknown outcome.
+func withoutOutcome(e *apierrors.StatusError) error {
+	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
+		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
+	}
+	return e
+}
+
 // errorOfItems returns the error of several items. Its code is theirs if they have one in common, else 422, so that a
 // client which retries some codes does not retry a set that cannot succeed.
-func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) error {
+func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
 		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "ChangeSet", Name: set.Name},

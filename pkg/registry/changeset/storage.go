@@ -37,6 +37,8 @@ type Set interface {
 	Abandon(cause error)
 	// Failed is the error of the set as a whole, where that is none of an item; nil else.
 	Failed() error
+	// Unwritten reports, when all writes have left, whether nothing of them is written for certain.
+	Unwritten() bool
 	// Committed is the zone of the writes and its serial with them; nil where they were not committed.
 	Committed() (*v1alpha1.AdoptingZone, int64)
 }
@@ -133,7 +135,7 @@ func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []st
 		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.describeOutcome())
 	}
 	zone, serial := together.Committed()
-	if err := errorOf(set, items, together.Failed()); err != nil {
+	if err := errorOf(set, items, together); err != nil {
 		if n := together.Creates(); zone == nil && n > 0 && r.config.GiveBack != nil && !dryrun.IsDryRun(options.DryRun) {
 			r.config.GiveBack(context.WithoutCancel(ctx), set.Namespace, n)
 		}

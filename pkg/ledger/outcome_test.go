@@ -1,0 +1,98 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A write whose time ends before it is sent to etcd has another reason than one whose time ends after that: the first
+// has written nothing, of the other it is not known.
+func TestOutcome_hasAReason(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass })
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	alone := func(ctx context.Context) (err error, unwritten bool) {
+		_, err = s.CreateRecord(ctx, store.Record("team", "r", "r.example.org.", "A", "192.0.2.1"))
+		return err, false
+	}
+	inASet := func(ctx context.Context) (error, bool) {
+		set, errs := inSet(ctx, s, created(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")), created(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
+		if set.Failed() != nil {
+			return set.Failed(), set.Unwritten()
+		}
+		return errs[0], set.Unwritten()
+	}
+	for i, test := range []struct {
+		what  string
+		write func(context.Context) (error, bool)
+		sent  bool
+	}{
+		{"a write that waits", alone, false},
+		{"a write that is sent", alone, true},
+		{"a change set that waits", inASet, false},
+		{"a change set that is sent", inASet, true},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			g.set("before-commit")
+			first := make(chan error, 1)
+			if !test.sent { // another write has the zone
+				go func() {
+					_, err := s.CreateRecord(context.Background(), store.Record("team", fmt.Sprintf("first%d", i), "first.example.org.", "A", "192.0.2.1"))
+					first <- err
+				}()
+				<-g.reached
+			} else {
+				first <- nil
+				go func() {
+					<-g.reached
+					<-ctx.Done()
+					g.set("")
+				}()
+			}
+			err, unwritten := test.write(ctx)
+			switch {
+			case test.sent && (!apierrors.IsTimeout(err) || !strings.Contains(err.Error(), "whether it was written is not known") || unwritten):
+				t.Errorf("%v, unwritten %t: want reason Timeout, and that the outcome is not known", err, unwritten)
+			case !test.sent && apierrors.ReasonForError(err) == v1alpha1.StatusReasonChangeSetEnded && unwritten: // before all writes had come
+			case !test.sent && (!apierrors.IsServerTimeout(err) || !strings.Contains(err.Error(), "nothing was written")):
+				t.Errorf("%v: want reason ServerTimeout, and that nothing was written", err)
+			}
+			g.set("")
+			if err := <-first; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if n := len(s.ListRecords("team")); n != 2 {
+		t.Errorf("%d records stand, want the 2 that had the zone", n)
+	}
+}
+
+// A set that is written, or refused, is so for certain.
+func TestOutcome_ofASetIsKnown(t *testing.T) {
+	t.Parallel()
+	s := exampleOrg(t, store.New(t))
+	set, errs := inSet(t.Context(), s, created(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
+	if errs[0] != nil || set.Unwritten() {
+		t.Errorf("a set that is written: %v, unwritten %t", errs[0], set.Unwritten())
+	}
+	set, errs = inSet(t.Context(), s, created(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")), created(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
+	if errs[1] == nil || !set.Unwritten() {
+		t.Errorf("a set that is refused: %v, unwritten %t", errs[1], set.Unwritten())
+	}
+}

@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changeset
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// endedSet is a set whose writes have left.
+type endedSet struct {
+	Set
+	failure   error
+	unwritten bool
+}
+
+func (s endedSet) Failed() error   { return s.failure }
+func (s endedSet) Unwritten() bool { return s.unwritten }
+
+// Reason Timeout says that the outcome is not known, and no other does where nothing was written (docs/changesets.md).
+func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_6(t *testing.T) {
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: make([]v1alpha1.ChangeSetItem, 2)}}
+	status := func(code int, reason metav1.StatusReason) *metav1.Status {
+		return &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: "m"}
+	}
+	timeout, webhook := status(504, metav1.StatusReasonTimeout), status(500, metav1.StatusReasonInternalError)
+	ended := status(http.StatusFailedDependency, v1alpha1.StatusReasonChangeSetEnded)
+	const unknown, nothing = "is not known", "nothing was written"
+	for _, test := range []struct {
+		what         string
+		first, other *metav1.Status
+		failure      error
+		unwritten    bool
+		code         int32
+		reason       metav1.StatusReason
+		says         string
+	}{
+		{"an item takes too long", timeout, ended, nil, true, 504, metav1.StatusReasonServerTimeout, nothing},
+		{"all items end while the set is sent", timeout, timeout, nil, false, 504, metav1.StatusReasonTimeout, unknown},
+		{"a webhook fails", webhook, ended, nil, true, 500, metav1.StatusReasonInternalError, nothing},
+		{"the set ends before its items have come", ended, ended, nil, true, 504, metav1.StatusReasonServerTimeout, nothing},
+		{"an item is refused", status(422, metav1.StatusReasonInvalid), timeout, nil, true, 422, metav1.StatusReasonInvalid, nothing},
+		{"etcd does not answer", timeout, timeout, apierrors.NewTimeoutError("it is not known", 0), false, 504, metav1.StatusReasonTimeout, unknown},
+		{"etcd fails", webhook, webhook, errors.New("etcd"), false, 500, metav1.StatusReasonInternalError, unknown},
+	} {
+		items := []*item{{of: set, code: int(test.first.Code), failure: test.first}, {of: set, index: 1, code: int(test.other.Code), failure: test.other}}
+		err := errorOf(set, items, endedSet{failure: test.failure, unwritten: test.unwritten})
+		var s apierrors.APIStatus
+		if !errors.As(err, &s) || s.Status().Code != test.code || s.Status().Reason != test.reason || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v: want %d %s that says %q", test.what, err, test.code, test.reason, test.says)
+		}
+	}
+}
