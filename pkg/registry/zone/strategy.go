@@ -62,8 +62,7 @@ func (strategy) Canonicalize(runtime.Object) {}
 
 func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 
-// AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there; with one it would lose against
-// every record of a busy zone.
+// AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
 // PrepareForUpdate keeps the status and counts changes of spec (S7.4). The finalizer of delivery stays as it is

@@ -1,0 +1,106 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// rebased is an update of a Zone that names an earlier version of it. The Records of a busy zone make new versions many
+// times a second. Where only what the server computes has changed since, the update is one of the present version
+// (S7.6). The earlier version is read once for a request, from the history that etcd keeps for some minutes.
+type rebased struct {
+	rest.UpdatedObjectInfo
+	// read returns the Zone at a version, nil where that is not known.
+	read func(ctx context.Context, version string) *v1alpha1.Zone
+
+	version string // that was read
+	was     *v1alpha1.Zone
+}
+
+func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	obj, err := r.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	after, ok := obj.(*v1alpha1.Zone)
+	if !ok {
+		return obj, nil
+	}
+	present := old.(*v1alpha1.Zone)
+	named, now := versionOf(after), versionOf(present)
+	if named == 0 || named >= now { // with a later one the generic store reads the present one from etcd
+		return obj, nil
+	}
+	if r.version != after.ResourceVersion {
+		r.version, r.was = after.ResourceVersion, r.read(ctx, after.ResourceVersion)
+	}
+	if r.was == nil || !differsInStatusAlone(r.was, present) {
+		return obj, nil
+	}
+	after.ResourceVersion = present.ResourceVersion
+	after.ManagedFields = append(managersOf(after, false), managersOf(present, true)...)
+	return after, nil
+}
+
+func versionOf(zone *v1alpha1.Zone) uint64 {
+	version, err := storage.APIObjectVersioner{}.ObjectResourceVersion(zone)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// readAt returns the Zone as a version of it has it, nil where it is not known or has no such version.
+func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone {
+	key, err := r.KeyFunc(ctx, name)
+	if err != nil {
+		return nil
+	}
+	list := &v1alpha1.ZoneList{}
+	options := storage.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: storage.Everything}
+	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // compacted, mostly: then it is a conflict
+		return nil
+	}
+	i := slices.IndexFunc(list.Items, func(zone v1alpha1.Zone) bool { return zone.Name == name && zone.ResourceVersion == version })
+	if i < 0 {
+		return nil
+	}
+	return &list.Items[i]
+}
+
+// differsInStatusAlone reports whether the versions of a Zone differ in nothing but the status that the server and the
+// delivery compute, which an update of the Zone leaves as it is.
+func differsInStatusAlone(was, now *v1alpha1.Zone) bool {
+	return equality.Semantic.DeepEqual(withoutComputed(was), withoutComputed(now))
+}
+
+var computedConditions = append(slices.Clone(serverConditions), v1alpha1.ConditionReady, v1alpha1.ConditionStalled)
+
+// withoutComputed returns a copy of a Zone without its version, what is computed, and the managed fields of its status.
+func withoutComputed(zone *v1alpha1.Zone) *v1alpha1.Zone {
+	out := zone.DeepCopy()
+	out.ResourceVersion, out.ManagedFields = "", managersOf(out, false)
+	out.Status = v1alpha1.ZoneStatus{DNSSEC: out.Status.DNSSEC, Conditions: slices.DeleteFunc(out.Status.Conditions, func(c metav1.Condition) bool { return slices.Contains(computedConditions, c.Type) })}
+	return out
+}
+
+// managersOf returns the managed fields of a Zone, those of its status or the others.
+func managersOf(zone *v1alpha1.Zone, ofStatus bool) (out []metav1.ManagedFieldsEntry) {
+	for _, entry := range zone.ManagedFields {
+		if (entry.Subresource == "status") == ofStatus {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
