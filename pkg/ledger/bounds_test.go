@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/server/v3/embed"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -139,4 +141,63 @@ func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.MustBeClean()
+}
+
+// A zone gets as many other name servers at once as etcd takes compares. Where that is fewer the refusal names the
+// field and what fits, and what fits is taken.
+func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	for _, x := range []struct {
+		what   string
+		change func(*embed.Config)
+		takes  bool
+	}{
+		{"as embedded", func(*embed.Config) {}, true},
+		{"as etcd's default is", func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }, false},
+	} {
+		t.Run(x.what, func(t *testing.T) {
+			st := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
+			s := st.Server()
+			store.Must(s.CreateZone(served("z", "example.org.", 70, 1, "")))
+			replace := func(from, to int) error {
+				_, err := s.UpdateZone("team-a", "z", func(z *v1alpha1.Zone) {
+					for i := from; i < to; i++ {
+						z.Spec.NameServers[i].Name = fmt.Sprintf("other%d", i)
+					}
+				})
+				return err
+			}
+			err := s.Ledger.PreviewZone(t.Context(), s.Zone("team-a", "z"), func() *v1alpha1.Zone {
+				z := s.Zone("team-a", "z")
+				for i := range z.Spec.NameServers {
+					z.Spec.NameServers[i].Name = fmt.Sprintf("other%d", i)
+				}
+				return z
+			}())
+			for what, err := range map[string]error{"a dry run": err, "the update": replace(0, 70)} {
+				if x.takes {
+					if err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+					continue
+				}
+				if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.nameServers: ") || !strings.Contains(err.Error(), "at most 90 fit") || strings.Contains(err.Error(), "labels") {
+					t.Errorf("%s: %v: want 422 at spec.nameServers, with what fits", what, err)
+				}
+			}
+			if !x.takes {
+				for from := 0; from < 70; from += 14 {
+					if err := replace(from, from+14); err != nil {
+						t.Errorf("14 name servers: %v", err)
+					}
+				}
+			}
+			if z := s.Zone("team-a", "z"); z.Spec.NameServers[69].Name != "other69" {
+				t.Errorf("the zone has %v", z.Spec.NameServers)
+			}
+			s.Run()
+			st.Settle()
+		})
+	}
 }

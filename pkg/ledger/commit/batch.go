@@ -326,12 +326,12 @@ func (b *batch) decideLocked(ctx context.Context, r *request, looking, reading b
 func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
 	r, s, w, first := m.request, m.session, m.w, len(b.members) == 0
 	cmps := append(s.Guards(), etcd.RevisionIs(w.Key, w.Expected))
-	if first && len(cmps) > facts.MaxCompares {
+	if most := b.com.mem.MaxCompares(); first && len(cmps) > most {
 		if s.Guess || s.Depth > facts.FlatName { // read instead of guessing, then ranges instead of names
 			w.Guess, w.flat = false, !s.Guess
 			return b.decideLocked(ctx, r, false, true)
 		}
-		r.reply(Answer{Err: tooManyFacts(w, s.Seen, len(cmps))})
+		r.reply(Answer{Err: tooManyFacts(w, s.Seen, len(cmps), most)})
 		return taken, nil
 	}
 	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.Ops.Load()) {
@@ -631,7 +631,16 @@ func (b *batch) commitOnce(ctx context.Context) (again []*request) {
 			b.bound = min(b.bound, b.octets) / 2
 		}
 		return b.requests()
+	case many:
+		b.sent = false
+		n := max(len(b.cmps), len(then))
+		if int64(n) <= com.mem.Ops.Load() && com.mem.Narrow(n) { // fewer facts may do, and else it is refused for them
+			return b.requests()
+		}
+		b.answerAll(Answer{Err: tooManyOperations(b.members[0].w, n)})
+		return nil
 	case etcd.TooLarge(err):
+		b.sent = false
 		octets := 0
 		for _, op := range then {
 			octets += len(op.KeyBytes()) + len(op.ValueBytes())

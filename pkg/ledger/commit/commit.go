@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,15 +208,30 @@ func tooLong(w *Write, octets int) error {
 		"change fewer values at once, or shorter ones, or have etcd started with a larger --max-request-bytes (1.5 MiB by default)", what, octets))
 }
 
+// tooManyOperations is the error of a write that puts more keys than etcd takes in a transaction.
+func tooManyOperations(w *Write, count int) error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s %s/%s: it takes %d operations in one transaction, more than etcd takes; nothing was written: "+
+		"change fewer values at once, or have etcd started with --max-txn-ops=%d", w.Resource, w.Namespace, w.Name, count, recommendedOps))
+}
+
 // tooManyFacts refuses a decision with more facts than a transaction takes. The refusal is for now where cascades
-// that bring records to a zone of the decision have a share in that.
-func tooManyFacts(w *Write, seen *law.Seen, count int) error {
+// that bring records to a zone of the decision have a share in that. Of a zone it is for its name servers, since the
+// labels of one name are few facts (facts.FlatName).
+func tooManyFacts(w *Write, seen *law.Seen, count, most int) error {
 	for _, fact := range seen.All() {
 		if h, _ := fact.(*law.Holding); h != nil && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.Losing != "" }) {
-			return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", count, facts.MaxCompares)})
+			return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", count, most)})
 		}
 	}
-	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", count, facts.MaxCompares)})
+	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
+	if w.Resource == "zones" {
+		at, less = "spec.nameServers", "change fewer name servers at once, each that the zone has and gets is one; or have fewer of them"
+	}
+	text := fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction: %s", count, most, less)
+	if most < recommendedOps/2 {
+		text += fmt.Sprintf("; or have etcd started with --max-txn-ops=%d", recommendedOps)
+	}
+	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
 
 // Plain writes an object whose content does not change. It compares the object's own revision alone, and no zone
@@ -282,12 +298,13 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (out law.Outcome, e
 			return out, com.Late(w, err)
 		}
 		cmps := s.Guards()
-		if len(cmps) > facts.MaxCompares && s.Depth > facts.FlatName {
+		most := com.mem.MaxCompares()
+		if len(cmps) > most && s.Depth > facts.FlatName {
 			s.Depth = facts.FlatName
 			continue
 		}
-		if len(cmps) > facts.MaxCompares {
-			return out, tooManyFacts(w, s.Seen, len(cmps))
+		if len(cmps) > most {
+			return out, tooManyFacts(w, s.Seen, len(cmps), most)
 		}
 		var orelse []clientv3.Op
 		for _, z := range s.Zones {
@@ -295,6 +312,9 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (out law.Outcome, e
 		}
 		com.mem.Stats.Transactions.Add(1)
 		r, err := com.mem.Client.Txn(ctx).If(cmps...).Else(orelse...).Commit()
+		if errors.Is(err, rpctypes.ErrTooManyOps) && com.mem.Narrow(len(cmps)) {
+			continue
+		}
 		if err != nil || r.Succeeded {
 			return out, com.Late(w, err)
 		}

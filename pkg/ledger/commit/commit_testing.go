@@ -30,5 +30,5 @@ func (com *Committer) Trimming(zone string) bool {
 
 // TooManyFacts is how a write of a Record is refused that rests on so many facts.
 func TooManyFacts(seen *law.Seen, facts int) error {
-	return tooManyFacts(&Write{Resource: "records", Name: "r"}, seen, facts)
+	return tooManyFacts(&Write{Resource: "records", Name: "r"}, seen, facts, 90)
 }

@@ -30,15 +30,18 @@ const (
 	narrowOps = 120
 )
 
-// Narrow takes in that so many operations are too many: probably etcd has its default, else fewer.
-func (mem *Memory) Narrow(operations int) {
+// Narrow takes in that so many operations are too many: probably etcd has its default, else fewer. It reports whether
+// that is news.
+func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
 		fewer = int64(operations) / 2
 	}
-	if fewer < mem.Ops.Load() {
+	news := fewer < mem.Ops.Load()
+	if news {
 		mem.Ops.Store(fewer)
 	}
+	return news
 }
 
 // maxDoubt bounds the names that are read before they are believed: a write that is given up does not read those that

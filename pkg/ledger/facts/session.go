@@ -25,9 +25,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// MaxCompares keeps a transaction below etcd's 128 operations (its longest of
+// leastCompares keeps a transaction below etcd's default of 128 operations (its longest of
 // compare, then, else) with room for the object, its zone and the journal.
-const MaxCompares = 90
+const leastCompares = 90
+
+// MaxCompares is how many facts may decide about one write: as many as etcd takes compares, with the same room.
+func (mem *Memory) MaxCompares() int {
+	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
+}
 
 // Session collects the facts of one decision, and what proves that they still hold when it commits. There are some
 // ten facts, so it has lists and no maps.
@@ -868,7 +873,7 @@ func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record)
 		}
 	}
 	cmps := append(s.Guards(), etcd.RevisionIs(key, int64(expected)))
-	if len(cmps) > MaxCompares {
+	if len(cmps) > s.mem.MaxCompares() {
 		return false, nil
 	}
 	s.mem.Stats.Transactions.Add(1)
