@@ -102,10 +102,11 @@ const maxRemovals = 16
 // namespace, which can always remove more zones, cannot keep its zones from ending (S3.4).
 const maxEnds = 2 * maxRemovals
 
-// countWorks counts the marks of cascades that a namespace caused.
-func (h *Holding) countWorks(by string) (n int) {
+// countGained counts the marks of cascades that a namespace caused and that bring records from a zone which lost them.
+// Those of zones that were made bring none here.
+func (h *Holding) countGained(by string) (n int) {
 	for _, w := range h.Works {
-		if w.By == by {
+		if w.By == by && w.Losing != "" {
 			n++
 		}
 	}

@@ -138,7 +138,7 @@ func (d *zoneDecision) vacateName(plan *Plan, holding *Holding, reason string, m
 	plan.Work.Scans = append(plan.Work.Scans, d.scansOfAwaited(z.View, z.FQDN())...)
 	plan.Work.Scans = append(plan.Work.Scans, d.scansOfSpeaking(z.View, z.FQDN(), gaining)...)
 	recountParent(plan, z.View, at, gaining)
-	if gaining != nil && gaining.countWorks(by) >= most {
+	if gaining != nil && gaining.countGained(by) >= most {
 		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", most, by, at)}
 	}
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)

@@ -151,3 +151,23 @@ func TestRemovals_leaveTheirParentToOthers(t *testing.T) {
 		fmt.Sprintf("a neighbour's creates there: p50 %.1f ms after %.1f, p99 %.1f after %.1f", during[len(during)/2], before[len(before)/2], during[len(during)*99/100], before[len(before)*99/100]),
 	}, "; "))
 }
+
+// S8.1: zones that were made, and whose records are still on their way, are no removals before.
+func TestRemovals_doNotCountZonesThatCome_S8_1(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server() // which carries no cascades out
+	children(t, s, 20)
+	for i := range 16 {
+		if err := s.DeleteZone("team-a", fmt.Sprintf("c%d", i)); err != nil {
+			t.Fatalf("removal %d: %v", i, err)
+		}
+	}
+	if err := s.DeleteZone("team-a", "c16"); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("the 17th removal: %v, want 429", err)
+	}
+	s.Run()
+	store.Eventually(t, "the removal passes when those before it are through", func() bool { return s.DeleteZone("team-a", "c16") == nil })
+	st.Settle()
+}
