@@ -1,0 +1,98 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"io"
+	"mime"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What the body of a write may be (S5.6). The generic server allows 3 MiB and 10,000 levels and operations. A merge
+// patch parses what is nested anew at each level, an operation of a JSON patch copies the list that it changes, and
+// the managers of 100,000 labels are sorted by insertion: one such body takes minutes and gigabytes, and goes on after
+// its client was told that its time is over.
+const (
+	// maxBody is six times what the largest object takes as it is stored: JSON writes an octet in six, such as "<".
+	maxBody = 512 << 10
+	// maxDepth is more than three times the depth of any object of ours, managedFields included.
+	maxDepth = 64
+	// maxOperations are those of a JSON patch.
+	maxOperations = 1000
+)
+
+// boundedBody is a body that ends in an error where it is more than a write may be.
+type boundedBody struct {
+	io.ReadCloser
+	what        string // the kind of object
+	left        int    // octets
+	isJSON      bool
+	isJSONPatch bool
+	in          jsonPlace
+}
+
+func boundBody(body io.ReadCloser, kind, contentType string) *boundedBody {
+	b := &boundedBody{ReadCloser: body, what: kind, left: maxBody}
+	switch media, _, _ := mime.ParseMediaType(contentType); media {
+	case runtime.ContentTypeProtobuf, runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType): // Those are read once.
+	case string(types.JSONPatchType):
+		b.isJSON, b.isJSONPatch = true, true
+	default:
+		b.isJSON = true
+	}
+	return b
+}
+
+func (b *boundedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.left -= n; b.left < 0 {
+		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.6): write several objects, or leave out managedFields and status", b.what, maxBody>>10))
+	}
+	if !b.isJSON {
+		return n, err
+	}
+	b.in.pass(into[:n])
+	if b.in.deepest > maxDepth {
+		return n, apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): no field needs more than 20", b.what, maxDepth))
+	}
+	if b.isJSONPatch && b.in.items > maxOperations {
+		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.6): replace the whole field, or send several patches", b.what, maxOperations))
+	}
+	return n, err
+}
+
+// jsonPlace is a place in a text of JSON that is read piece by piece.
+type jsonPlace struct {
+	depth, deepest int
+	// items counts the objects and lists that stand in the outermost list or object.
+	items           int
+	inText, escaped bool
+}
+
+// pass moves the place behind a piece.
+func (p *jsonPlace) pass(piece []byte) {
+	for _, c := range piece {
+		switch {
+		case p.escaped:
+			p.escaped = false
+		case c == '\\':
+			p.escaped = p.inText
+		case c == '"':
+			p.inText = !p.inText
+		case p.inText:
+		case c == '{' || c == '[':
+			if p.depth == 1 {
+				p.items++
+			}
+			p.depth++
+			p.deepest = max(p.deepest, p.depth)
+		case c == '}' || c == ']':
+			p.depth--
+		}
+	}
+}
