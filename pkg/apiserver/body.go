@@ -56,7 +56,7 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 	if !b.isJSON {
 		return n, err
 	}
-	b.in.pass(into[:n])
+	b.in.passPiece(into[:n])
 	if b.in.deepest > maxDepth {
 		return n, apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): no field needs more than 20", b.what, maxDepth))
 	}
@@ -74,8 +74,8 @@ type jsonPlace struct {
 	inText, escaped bool
 }
 
-// pass moves the place behind a piece.
-func (p *jsonPlace) pass(piece []byte) {
+// passPiece moves the place behind a piece.
+func (p *jsonPlace) passPiece(piece []byte) {
 	for _, c := range piece {
 		switch {
 		case p.escaped:

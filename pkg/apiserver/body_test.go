@@ -83,7 +83,7 @@ func TestJSONPlace_inPieces(t *testing.T) {
 		reader := iotest.OneByteReader(strings.NewReader(text))
 		for piece := make([]byte, 8); ; {
 			n, err := reader.Read(piece)
-			if place.pass(piece[:n]); err != nil {
+			if place.passPiece(piece[:n]); err != nil {
 				break
 			}
 		}

@@ -225,7 +225,7 @@ func bigObjects(t *testing.T, a *arena) {
 		filled.Labels[fmt.Sprintf("l%d", i)] = strings.Repeat("x", 60)
 	}
 	_, err := them.records().Create(ctx, filled, metav1.CreateOptions{})
-	refused(t, "800 KB of labels", err, invalid)
+	refused(t, "800 KB of labels", err, tooLarge)
 	operations := bytes.Repeat([]byte(`{"op":"add","path":"/metadata/labels","value":{}},`), 10_001)
 	for what, x := range map[string]struct {
 		method, path, kind string

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package security is the tenant who tries: attacks one to sixty, each with the refusal that is expected, in one
+// Package security is the tenant who tries: numbered attacks, each with the refusal that is expected, in one
 // table with those that other packages carry out where what they attack lives.
 //
 // It promises:

@@ -1,0 +1,114 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/filters"
+)
+
+// A request whose body does not come, and one whose answer is not read, end while their client does nothing; one that
+// sends and reads slowly, and one whose handler is slow by itself, are carried out.
+func TestEndSlowClients(t *testing.T) {
+	var ended atomic.Int32
+	slow := make(chan struct{})
+	finish := sync.OnceFunc(func() { close(slow) })
+	config := &genericapiserver.Config{
+		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},
+		LongRunningFunc:     filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString()),
+	}
+	handler := endSlowClients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer ended.Add(1)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusRequestTimeout)
+			return
+		}
+		switch r.URL.Path {
+		case "/much":
+			for piece := bytes.Repeat([]byte("x"), 64<<10); err == nil; {
+				_, err = w.Write(piece)
+			}
+		case "/slow":
+			fmt.Fprintln(w, "first")
+			w.(http.Flusher).Flush()
+			<-slow
+			fmt.Fprintln(w, "then", len(body))
+		}
+	}), config)
+	// The slow handler takes longer than any client may, and writes again.
+	answered := make(chan string, 2)
+	for _, two := range []bool{false, true} {
+		server := httptest.NewUnstartedServer(handler)
+		server.EnableHTTP2 = two
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		t.Cleanup(finish)
+		client := server.Client()
+		go func() {
+			answer, err := client.Post(server.URL+"/slow", "text/plain", strings.NewReader("body"))
+			if err != nil {
+				answered <- err.Error()
+				return
+			}
+			defer answer.Body.Close()
+			text, err := io.ReadAll(answer.Body)
+			answered <- fmt.Sprint(string(text), err)
+		}()
+		// A body that never comes, and an answer that is not read.
+		reader, writer := io.Pipe()
+		t.Cleanup(func() { writer.Close() })
+		go func() {
+			if answer, err := client.Post(server.URL+"/body", "text/plain", reader); err == nil {
+				answer.Body.Close()
+			}
+		}()
+		answer, err := client.Get(server.URL + "/much")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+	}
+	for end := time.Now().Add(time.Minute); ended.Load() < 4; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of 4 requests of clients that do nothing have ended", ended.Load())
+		}
+	}
+	finish()
+	for range 2 {
+		if text := <-answered; text != "first\nthen 4\n<nil>" {
+			t.Errorf("a slow handler: %s", text)
+		}
+	}
+}
+
+// The time of a client grows with what passes, and that of a handler does not count. What buffers take in at once buys
+// no time to stand still.
+func TestPace(t *testing.T) {
+	p := pace{octets: 1000 * leastRate}
+	if left := time.Until(p.begin()); left > clientTimeout {
+		t.Errorf("%s for the next octets", left)
+	}
+	p = pace{octets: 10 * leastRate, waited: 12 * time.Second}
+	if left := time.Until(p.begin()); left > 3*time.Second || left < time.Second {
+		t.Errorf("%s are left of fifteen seconds", left)
+	}
+	p.since = p.since.Add(-time.Second)
+	if p.end(leastRate); p.octets != 11*leastRate || p.waited < 13*time.Second {
+		t.Errorf("%+v", p)
+	}
+}
