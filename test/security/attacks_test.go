@@ -121,6 +121,7 @@ var attacks = []attack{
 	{86, "T", "challenges above names of others by the namespace that held the name first, and names of others below a challenge", "403 for the second comer", challengeOfTheFirst, nil},
 	{87, "T", "a small body that takes minutes and gigabytes", "400 or 413 before it is decoded", costlyBodies, nil},
 	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; others are served", slowClients, []string{"pkg/apiserver TestEndSlowClients"}},
+	{89, "T", "all places for reading zones, by half a dozen tenants that read slowly", "a quarter is for users who may read all zones", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -383,6 +383,38 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	}
 }
 
+// Attack 89: where tenants have all that they may have, a user who may read all zones, as the primary may, is served.
+func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 1)}}, func(c *Config) { c.Streams = 4 })
+	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
+		slots := d.streams.readSlots
+		if strings.Contains(path, "watch") {
+			slots = d.streams.watchSlots
+		}
+		for n := 0; ; n++ {
+			if _, refusal := slots.acquire(fmt.Sprint("tenant ", n), false); refusal != nil {
+				break
+			}
+		}
+		d.refused(t, path, "", "tenant", http.StatusTooManyRequests, "try again")
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("User", "admin")
+		response, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, response.Status)
+		}
+		cancel()
+		response.Body.Close()
+	}
+}
+
 // S1.7: sources name objects of other namespaces, so they need permission to list all of them.
 func TestEntries_sources(t *testing.T) {
 	www := func(namespace, object string, values ...string) *v1alpha1.Record {

@@ -15,7 +15,8 @@ import (
 
 // slots bounds concurrent reads of zones over all users. A slow reader keeps its slot without limit, so no user may
 // have all: a user has at most as many slots as stay free. A single user gets half of them, the next one half of the
-// rest, and so on.
+// rest, and so on. A quarter of them is for users who may read all zones, as the primary and the controller may: half a
+// dozen tenants together would have the rest.
 type slots struct {
 	total int
 
@@ -26,13 +27,18 @@ type slots struct {
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// acquire gives the user a slot or a refusal. The caller calls leave once.
-func (s *slots) acquire(user string) (leave func(), refusal *apierrors.StatusError) {
+// acquire gives the user a slot or a refusal; readsAll says that the user may read all zones. The caller calls leave
+// once.
+func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	switch free, mine := s.total-s.taken, s.byUser[user]; {
-	case free == 0:
-		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.total), retrySoon)
+	free, mine := s.total-s.taken, s.byUser[user]
+	if !readsAll {
+		free -= s.total / 4
+	}
+	switch {
+	case free <= 0:
+		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.taken), retrySoon)
 	case mine >= free:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and %d more is what is left for others; please try again", user, mine, free), retrySoon)
 	}

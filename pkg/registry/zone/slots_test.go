@@ -15,9 +15,9 @@ import (
 func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	s := newSlots(32)
 	var leave []func()
-	fill := func(user string) (got int) {
+	fill := func(user string, readsAll bool) (got int) {
 		for {
-			l, refusal := s.acquire(user)
+			l, refusal := s.acquire(user, readsAll)
 			if refusal != nil {
 				if refusal.ErrStatus.Code != 429 || refusal.ErrStatus.Details.RetryAfterSeconds == 0 {
 					t.Errorf("%s: %v", user, refusal)
@@ -28,13 +28,19 @@ func TestSlots_nobodyTakesThemAll(t *testing.T) {
 			got++
 		}
 	}
-	for i, want := range []int{16, 8, 4, 2, 1} {
-		if got := fill(string(rune('a' + i))); got != want {
+	for i, want := range []int{12, 6, 3, 2, 1, 0, 0} {
+		if got := fill(string(rune('a'+i)), false); got != want {
 			t.Errorf("user %d took %d slots, want %d", i, got, want)
 		}
 	}
-	if got := fill("a"); got != 0 {
+	if got := fill("a", false); got != 0 {
 		t.Errorf("the first took %d more", got)
+	}
+	// However many tenants there are, those who serve all zones have slots.
+	for i, want := range []int{4, 2, 1} {
+		if got := fill(fmt.Sprint("server ", i), true); got != want {
+			t.Errorf("server %d took %d slots, want %d", i, got, want)
+		}
 	}
 	for _, l := range leave {
 		l()
@@ -42,8 +48,8 @@ func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	if s.inUse() != 0 || len(s.byUser) != 0 {
 		t.Errorf("%d in use after all have left, %v", s.inUse(), s.byUser)
 	}
-	if got := fill("b"); got != 16 {
-		t.Errorf("afterwards one took %d slots, want 16", got)
+	if got := fill("b", false); got != 12 {
+		t.Errorf("afterwards one took %d slots, want 12", got)
 	}
 }
 
@@ -55,15 +61,15 @@ func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	s := newSlots(8)
 	taken := 0
 	for i := range 20 {
-		if _, refusal := s.acquire(reader(fmt.Sprintf("system:serviceaccount:team-a:robot-%d", i))); refusal == nil {
+		if _, refusal := s.acquire(reader(fmt.Sprintf("system:serviceaccount:team-a:robot-%d", i)), false); refusal == nil {
 			taken++
 		}
 	}
-	if taken != 4 {
+	if taken != 3 {
 		t.Errorf("twenty accounts of a namespace have %d of 8 slots, want what one user has", taken)
 	}
 	for _, other := range []string{"system:serviceaccount:team-b:robot-1", "alice"} {
-		if _, refusal := s.acquire(reader(other)); refusal != nil {
+		if _, refusal := s.acquire(reader(other), false); refusal != nil {
 			t.Errorf("%s: %v", other, refusal)
 		}
 	}
