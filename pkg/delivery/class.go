@@ -45,7 +45,8 @@ type Config struct {
 	CallTimeout time.Duration
 	// Stall is how long a provider's method may go on without asking the fence. 0: 5 min.
 	Stall time.Duration
-	// Workers bounds how many zones of one class are worked on at a time. 0: 8.
+	// Workers bounds how many zones of one class are worked on at a time, of which one tenant has half, a second one
+	// half of the rest, and so on. 0: 16.
 	Workers int
 	Backoff Backoff
 }
@@ -92,7 +93,7 @@ func (c Config) withDefaults() Config {
 		c.CallTimeout = c.Lease / 2
 	}
 	if c.Workers == 0 {
-		c.Workers = 8
+		c.Workers = 16
 	}
 	if c.Backoff.Attempts == 0 {
 		c.Backoff.Attempts = 5
@@ -143,6 +144,8 @@ type Class struct {
 // Zone is what shall be done with a Zone object. Its content comes from Config.Views.
 type Zone struct {
 	UID string
+	// Tenant is who the zone belongs to. Tenants have turns, and a share of a class's workers.
+	Tenant string
 	// Classes deliver the zone.
 	Classes []string
 	// Former are classes that delivered it once and have a state of it left: it is withdrawn from them. Classes

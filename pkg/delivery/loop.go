@@ -223,7 +223,7 @@ func (l *Loop) SetZone(desired Zone) {
 	for _, name := range slices.Concat(desired.Classes, desired.Former) {
 		if z.items[name] == nil {
 			i := &item{key: Key{desired.UID, name}, class: l.ensureClass(name), zone: z}
-			i.job = job{queue: &i.class.queue, start: func() { l.startItem(i) }}
+			i.job = job{queue: &i.class.queue, tenant: desired.Tenant, start: func() { l.startItem(i) }}
 			z.items[name] = i
 		}
 	}
@@ -305,7 +305,7 @@ func (l *Loop) Status() []ClassStatus {
 	counts := map[*class]*ClassStatus{}
 	var all []*ClassStatus
 	for name, c := range l.classes {
-		status := &ClassStatus{Name: name, Waiting: len(c.queue.ready), Working: c.queue.running}
+		status := &ClassStatus{Name: name, Waiting: c.queue.waiting, Working: c.queue.running}
 		if c.queue.until.After(time.Now()) {
 			status.PausedUntil = c.queue.until
 		}
@@ -355,7 +355,7 @@ func (l *Loop) ensureClass(name string) *class {
 	c := l.classes[name]
 	if c == nil {
 		c = &class{spec: Class{Name: name}}
-		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, failed: map[*job]bool{}}
+		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{}, of: map[string]int{}, failed: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
 		c.queue.probe = func() {
 			l.working.Add(1)

@@ -472,6 +472,63 @@ func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// Attack 90: a tenant with thousands of changes in many zones of a class, and one that has all of its zones compared
+// anew every ten seconds, take the workers of no other tenant. All share the class's rate.
+func TestLoop_tenantsHaveTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
+		w := startWorker(t, newStore(), views, nil)
+		defer w.stop()
+		w.SetClass(delivery.Class{Name: "main", Generation: "1", Provider: &deliverytest.Memory{Server: server}, RequestsPerSecond: 50})
+		own := func(uid, tenant, request string) {
+			zone := zoneOf(uid, "main")
+			zone.Tenant, zone.Request = tenant, request
+			w.SetZone(zone)
+		}
+		calm := newWriter(t, "calm", "calm.example.", views)
+		own("calm", "calm", "")
+		var loud []*writer
+		for i := range 80 {
+			loud = append(loud, newWriter(t, fmt.Sprint("loud", i), fmt.Sprintf("loud%d.example.", i), views))
+			own(loud[i].zone.UID, "loud", "")
+		}
+		after(time.Minute)
+		change := func(what, data string) {
+			t.Helper()
+			calm.put(map[string]string{"www": data})
+			began := time.Now()
+			for stands(server, calm.header.FQDN)["www.calm.example."] != data && time.Since(began) < time.Minute {
+				after(100 * time.Millisecond)
+			}
+			took := time.Since(began)
+			t.Logf("%s: another's change after %s", what, took)
+			if took > 5*time.Second {
+				t.Errorf("%s: another's change takes %s", what, took)
+			}
+		}
+		change("alone", "192.0.2.1")
+		for round := range 6 {
+			for _, zone := range loud {
+				own(zone.zone.UID, "loud", fmt.Sprint(round))
+			}
+			after(time.Second)
+			change("beside comparisons", fmt.Sprintf("192.0.2.%d", 10+round))
+			after(9 * time.Second)
+		}
+		for _, zone := range loud {
+			many := map[string]string{}
+			for i := range 1000 {
+				many[fmt.Sprint("r", i)] = "192.0.2.66"
+			}
+			zone.put(many)
+		}
+		after(time.Second)
+		change("beside 80,000 changes", "192.0.2.2")
+		after(time.Minute)
+		change("a minute later", "192.0.2.3")
+	})
+}
+
 // Attack 60: content that crashes a provider is one zone's failure.
 func TestLoop_panicIsAnError(t *testing.T) {
 	inScene(t, func(s *scene) {

@@ -170,7 +170,7 @@ func converge(t *testing.T, seed uint64) {
 		}
 		w := startWorker(t, mortal{store, died, begun}, views, func(c *delivery.Config) {
 			c.History = history(master)
-			c.Workers = 2
+			c.Workers = 4 // two of a tenant
 			single = running[1-at] == nil && random.oneIn(2)
 			c.Alone = single
 		})

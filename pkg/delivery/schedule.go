@@ -49,6 +49,8 @@ func jitter(d time.Duration, random func(n int64) int64) time.Duration {
 // job is run by a queue, by one worker at a time, when it is enqueued and when its timer fires.
 type job struct {
 	queue *queue
+	// tenant has a share of the queue's workers.
+	tenant string
 	// start begins a run, with the mutex held; the end of it is told by queue.endRun.
 	start func()
 	// again says that it was enqueued while it ran, gone that it is not run any more, and woken that something that it
@@ -67,7 +69,11 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	ready   []*job
+	// ready has what waits of each tenant, turns the tenants of these, the next one first. of counts what runs of each.
+	ready   map[string][]*job
+	turns   []string
+	of      map[string]int
+	waiting int
 	running int
 	// revision is counted up when failures are forgotten.
 	revision int
@@ -104,7 +110,11 @@ func (q *queue) enqueue(j *job) {
 		j.again = true
 	default:
 		j.queued = true
-		q.ready = append(q.ready, j)
+		if len(q.ready[j.tenant]) == 0 {
+			q.turns = append(q.turns, j.tenant)
+		}
+		q.ready[j.tenant] = append(q.ready[j.tenant], j)
+		q.waiting++
 		q.startNext()
 	}
 }
@@ -118,19 +128,43 @@ func (q *queue) startNext() {
 		q.waitFor(wait)
 		return
 	}
-	for len(q.ready) > 0 && q.running < q.workers {
-		j := q.ready[0]
-		q.ready[0] = nil
-		if q.ready = q.ready[1:]; len(q.ready) == 0 {
-			q.ready = nil // lets go of what a burst needed
-		}
+	for j := q.takeNext(); j != nil; j = q.takeNext() {
 		if j.queued = false; j.gone {
 			continue
 		}
 		j.running = true
 		q.running++
+		q.of[j.tenant]++
 		j.start()
 	}
+}
+
+// takeNext takes what is to run next, the tenants in turn. A tenant has at most as many workers as stay free: else one
+// with thousands of changes in as many zones as there are workers would hold up all others.
+func (q *queue) takeNext() *job {
+	free := q.workers - q.running
+	if free <= 0 {
+		return nil
+	}
+	for i, tenant := range q.turns {
+		if q.of[tenant] >= free {
+			continue
+		}
+		copy(q.turns[1:i+1], q.turns[:i])
+		q.turns = q.turns[1:]
+		jobs := q.ready[tenant]
+		next := jobs[0]
+		jobs[0] = nil
+		if jobs = jobs[1:]; len(jobs) == 0 {
+			delete(q.ready, tenant) // lets go of what a burst needed
+		} else {
+			q.ready[tenant] = jobs
+			q.turns = append(q.turns, tenant)
+		}
+		q.waiting--
+		return next
+	}
+	return nil
 }
 
 // waitFor sets when a class that waits may go on, or may be asked whether it could.
@@ -155,6 +189,9 @@ func (q *queue) waitFor(wait time.Duration) {
 func (q *queue) endRun(j *job, revision int, pause *Error, worked bool) {
 	j.running = false
 	q.running--
+	if q.of[j.tenant]--; q.of[j.tenant] == 0 {
+		delete(q.of, j.tenant)
+	}
 	switch now := time.Now(); {
 	case revision != q.revision: // what it met is no longer how the class is
 	case pause != nil:

@@ -122,6 +122,7 @@ var attacks = []attack{
 	{87, "T", "a small body that takes minutes and gigabytes", "400 or 413 before it is decoded", costlyBodies, nil},
 	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; others are served", slowClients, []string{"pkg/apiserver TestEndSlowClients"}},
 	{89, "T", "all places for reading zones, by half a dozen tenants that read slowly", "a quarter is for users who may read all zones", nil, nil},
+	{90, "T", "all workers of a class, by thousands of changes or comparisons in many zones", "tenants have turns and shares; another's change is delivered at once", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -153,7 +153,7 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force inForce) *facts {
 func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.1, S3.4)
 	desired := delivery.Zone{
-		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
+		UID: uid, Tenant: zone.Namespace, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain && !ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
 	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= validation.MaxVerifyRequest {
