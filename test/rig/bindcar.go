@@ -25,12 +25,21 @@ type Bindcar struct {
 	process *Process
 }
 
-// StartBindcar starts bindcar and waits until it answers. A program that was not built is a *Missing: it takes minutes,
-// so the long form of tests alone asks for it. The caller calls Close.
-func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
+// BindcarProgram is the path of bindcar. One that was not built is a *Missing: that takes minutes, so the long form of
+// tests alone asks for it.
+func BindcarProgram() (string, error) {
 	program := cached("hack/build-bindcar.sh")
 	if program == "" {
-		return nil, &Missing{Program: "bindcar", Install: "hack/build-bindcar.sh"}
+		return "", &Missing{Program: "bindcar", Install: "hack/build-bindcar.sh"}
+	}
+	return program, nil
+}
+
+// StartBindcar starts bindcar and waits until it answers. The caller calls Close.
+func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
+	program, err := BindcarProgram()
+	if err != nil {
+		return nil, err
 	}
 	at, err := FreePort()
 	if err != nil {

@@ -82,11 +82,20 @@ type Process struct {
 
 // StartProcess starts a program in dir; env is what it has in its environment beside what this process has.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
-	p := &Process{cmd: exec.Command(path, args...), out: &tail{}, ended: make(chan struct{})}
-	p.cmd.Dir = dir
-	p.cmd.Env = append(os.Environ(), env...)
+	command := exec.Command(path, args...)
+	command.Dir = dir
+	command.Env = append(os.Environ(), env...)
+	return StartCommand(command)
+}
+
+// StartCommand starts a command as StartProcess does.
+func StartCommand(command *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: command, out: &tail{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	p.cmd.SysProcAttr = attributes()
+	if p.cmd.SysProcAttr == nil {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	attribute(p.cmd.SysProcAttr)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -11,11 +11,9 @@ import (
 	"syscall"
 )
 
-// attributes of a process that the rig starts. It is in a group of its own: a Ctrl-C at the test's terminal reaches the
+// attribute has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
 // test, which closes it. And it ends with the test, also one that is killed or that runs into its time limit.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
+func attribute(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
 // still reports whether all threads of a process are stopped.
 func still(pid int) bool {

@@ -7,9 +7,9 @@ package rig
 
 import "syscall"
 
-// attributes of a process that the rig starts. It is in a group of its own: a Ctrl-C at the test's terminal reaches the
+// attribute has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
 // test, which closes it. Only Linux can end it with a test that is killed.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attribute(a *syscall.SysProcAttr) { a.Setpgid = true }
 
 // still is not known here.
 func still(int) bool { return true }

@@ -38,6 +38,14 @@ func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
+// Gardener is the path of kubizone-gardener, built into dir. It is a module of its own: where nothing of it was
+// compiled yet, that takes minutes and the Go module proxy.
+func Gardener(ctx context.Context, dir string) (string, error) {
+	program := filepath.Join(dir, "kubizone-gardener")
+	_, err := runScript(ctx, "hack/gardener.sh", "build", "-ldflags", "-s -w", "-o", program, ".")
+	return program, err
+}
+
 // buildProgram builds the program of a directory of this repository, where it is not built yet.
 func buildProgram(ctx context.Context, dir, source, tag string) (string, error) {
 	if shared := os.Getenv(Programs); shared != "" {
