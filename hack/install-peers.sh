@@ -2,8 +2,8 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the DNS software the tests talk to, and the C compiler the race detector needs, when any of it is
-# missing. The names are those of Debian packages.
+# Installs the DNS software the tests talk to, what makes networks for pods, and the C compiler the race detector needs,
+# when any of it is missing. The names are those of Debian packages.
 set -euo pipefail
 
 # command or file:packages
@@ -22,6 +22,8 @@ peers=(
   sqlite3:sqlite3
   nsd:nsd
   promtool:prometheus
+  ip:iproute2
+  nft:nftables
 )
 
 # named and its tools live in sbin, which an ordinary user's PATH may lack.

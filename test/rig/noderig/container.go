@@ -1,0 +1,320 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package noderig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// programDir has the program of a container's image in its root.
+const programDir = "/opt/image"
+
+// longestPause is the longest one before a container that ends again and again is started once more.
+const longestPause = 30 * time.Second
+
+// container is a process with a root of its own.
+type container struct {
+	pod  *pod
+	spec *corev1.Container
+	// stop is closed to end it for good, stopped when it has ended.
+	stop, stopped chan struct{}
+
+	mu             sync.Mutex
+	process        *rig.Process
+	since          metav1.Time
+	started, ready bool
+	restarts       int
+	former         string // what its former processes have written
+	mounted        []string
+}
+
+func (c *container) status() corev1.ContainerStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := corev1.ContainerStatus{
+		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.spec.Image, Ready: c.ready, Started: &c.started, RestartCount: int32(c.restarts),
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
+	}
+	if c.process != nil {
+		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: c.since}}
+	}
+	return status
+}
+
+func (c *container) log() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process == nil {
+		return c.former
+	}
+	return c.former + c.process.Log()
+}
+
+// supervise starts the process, and again when it has ended.
+func (c *container) supervise() {
+	defer close(c.stopped)
+	for pause := time.Second; ; pause = min(2*pause, longestPause) {
+		process, err := c.run()
+		if errors.As(err, new(*missing)) { // a Secret of a variable
+			c.unmount()
+			select {
+			case <-c.stop:
+				return
+			case <-time.After(look):
+			}
+			continue
+		}
+		if err != nil {
+			c.pod.node.complain(fmt.Errorf("container %s/%s/%s: %w", c.pod.object.Namespace, c.pod.object.Name, c.spec.Name, err))
+			return
+		}
+		c.mu.Lock()
+		c.process, c.since, c.started, c.ready = process, metav1.Now(), c.spec.StartupProbe == nil, c.spec.StartupProbe == nil && c.spec.ReadinessProbe == nil
+		c.mu.Unlock()
+		probing, end := context.WithCancel(c.pod.node.ctx)
+		go c.probe(probing, process)
+		select {
+		case <-process.Ended():
+		case <-c.stop:
+		}
+		end()
+		c.mu.Lock()
+		c.ready = false
+		c.mu.Unlock()
+		select {
+		case <-c.stop:
+			return
+		case <-process.Ended():
+		}
+		c.mu.Lock()
+		c.process, c.former = nil, c.former+process.Log()+fmt.Sprintf("ended: %v\n", process.Err())
+		c.restarts++
+		c.mu.Unlock()
+		killOthers(process)
+		c.unmount()
+		select {
+		case <-c.stop:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// end runs the preStop and has the process end until ctx does; then it is killed.
+func (c *container) end(ctx context.Context) {
+	if hooks := c.spec.Lifecycle; hooks != nil && hooks.PreStop != nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(hooks.PreStop.Sleep.Seconds) * time.Second):
+		}
+	}
+	close(c.stop)
+	<-c.stopped
+	c.mu.Lock()
+	process := c.process
+	c.mu.Unlock()
+	if process == nil {
+		return
+	}
+	if ctx.Err() == nil {
+		process.Signal(syscall.SIGTERM)
+	}
+	select {
+	case <-process.Ended():
+	case <-ctx.Done():
+		process.Kill()
+	}
+	killOthers(process)
+}
+
+// killOthers ends what a process has started and left: a container ends with its first process.
+func killOthers(process *rig.Process) { _ = syscall.Kill(-process.Pid(), syscall.SIGKILL) }
+
+// run starts the process.
+func (c *container) run() (*rig.Process, error) {
+	if err := c.makeRoot(); err != nil {
+		return nil, err
+	}
+	arguments := append(slices.Clone(c.spec.Command), c.spec.Args...)
+	if len(c.spec.Command) == 0 {
+		arguments = append([]string{path.Join(programDir, c.image())}, c.spec.Args...)
+	}
+	command, err := c.command(arguments)
+	if err != nil {
+		return nil, err
+	}
+	var process *rig.Process
+	err = c.pod.inNetwork(func() (err error) {
+		process, err = rig.StartCommand(command)
+		return err
+	})
+	return process, err
+}
+
+// command is a process in the container.
+func (c *container) command(arguments []string) (*exec.Cmd, error) {
+	spec := &c.pod.object.Spec
+	environment, err := c.pod.readEnvironment(c.spec)
+	if err != nil {
+		return nil, err
+	}
+	program := arguments[0]
+	if !path.IsAbs(program) { // one of this machine
+		if program, err = rig.Find(program, "the image "+c.spec.Image); err != nil {
+			return nil, err
+		}
+	}
+	command := &exec.Cmd{Path: program, Args: slices.Clone(arguments), Dir: "/"}
+	for _, one := range environment {
+		command.Env = append(command.Env, one.Name+"="+one.Value)
+		for i := range command.Args {
+			command.Args[i] = strings.ReplaceAll(command.Args[i], "$("+one.Name+")", one.Value)
+		}
+	}
+	user, group, further := userOf(spec, c.spec)
+	// A process that is not root's has no capability, and on a file system without set-user-ID it gets none.
+	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.root(), Credential: &syscall.Credential{Uid: user, Gid: group, Groups: further}}
+	return command, nil
+}
+
+// image is the last part of the name of the image.
+func (c *container) image() string {
+	name, _, _ := strings.Cut(c.spec.Image, "@")
+	name, _, _ = strings.Cut(path.Base(name), ":")
+	return name
+}
+
+func (c *container) root() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
+
+// makeRoot mounts a root: what this machine has, below a layer of the container's own, with the program of the image
+// and the volumes.
+func (c *container) makeRoot() error {
+	// A process that starts meanwhile would have the files that are written here until it has become another program,
+	// and what has an open file cannot be made read-only.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	dir := filepath.Join(c.pod.dir, c.spec.Name)
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	for _, one := range []string{"root", "upper", "work"} {
+		if err := os.MkdirAll(filepath.Join(dir, one), 0o755); err != nil {
+			return err
+		}
+	}
+	root := c.root()
+	layers := "lowerdir=/,upperdir=" + filepath.Join(dir, "upper") + ",workdir=" + filepath.Join(dir, "work")
+	if err := c.mount("overlay", "", "overlay", syscall.MS_NOSUID, layers); err != nil {
+		return err
+	}
+	for _, one := range []string{"/proc", "/dev"} {
+		if err := c.mount(one, one, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{
+		"etc/resolv.conf": "nameserver " + namesAddress + "\nsearch " + c.pod.object.Namespace + ".svc." + clusterDomain + " svc." + clusterDomain + " " + clusterDomain + "\noptions ndots:5\n",
+		"etc/hosts":       "127.0.0.1 localhost\n" + c.pod.ip + " " + c.pod.object.Name + "\n",
+	}
+	for file, text := range files {
+		if err := os.Remove(filepath.Join(root, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(root, file), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	switch program := here.Programs[c.image()]; {
+	case program != "":
+		if err := c.mount(program, path.Join(programDir, c.image()), "", syscall.MS_BIND, ""); err != nil {
+			return err
+		}
+	case len(c.spec.Command) == 0:
+		return fmt.Errorf("no program stands for the image %s", c.spec.Image)
+	}
+	for _, one := range c.spec.VolumeMounts {
+		if err := c.mount(c.pod.volumes[one.Name], one.MountPath, "", syscall.MS_BIND, ""); err != nil {
+			return err
+		}
+		if one.ReadOnly {
+			if err := c.remount(one.MountPath); err != nil {
+				return err
+			}
+		}
+	}
+	if ptr.Deref(ptr.Deref(c.spec.SecurityContext, corev1.SecurityContext{}).ReadOnlyRootFilesystem, false) {
+		return c.remount("")
+	}
+	return nil
+}
+
+// mount mounts something at a path of the root, which is made where it is missing.
+func (c *container) mount(source, target, kind string, flags uintptr, options string) error {
+	at := c.inRoot(target)
+	info, err := os.Stat(source)
+	switch {
+	case target == "":
+	case err != nil:
+		return err
+	case info.IsDir():
+		err = os.MkdirAll(at, 0o755)
+	default:
+		if err = os.MkdirAll(filepath.Dir(at), 0o755); err == nil {
+			err = os.WriteFile(at, nil, 0o755)
+		}
+	}
+	if target != "" && err != nil {
+		return err
+	}
+	if err := syscall.Mount(source, at, kind, flags, options); err != nil {
+		return fmt.Errorf("mounting %s: %w", at, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mounted = append(c.mounted, at)
+	return nil
+}
+
+// remount makes a mount read-only.
+func (c *container) remount(target string) error {
+	return syscall.Mount("", c.inRoot(target), "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID, "")
+}
+
+// inRoot is a path of the root as this process sees it. /var/run is a symbolic link, which leads out of the root here.
+func (c *container) inRoot(target string) string {
+	if below, is := strings.CutPrefix(target, "/var/run/"); is {
+		target = "/run/" + below
+	}
+	return filepath.Join(c.root(), target)
+}
+
+// unmount takes all mounts away. One that is busy goes with the processes that have it.
+func (c *container) unmount() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.mounted) - 1; i >= 0; i-- {
+		_ = syscall.Unmount(c.mounted[i], syscall.MNT_DETACH)
+	}
+	c.mounted = nil
+}

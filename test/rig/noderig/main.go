@@ -1,0 +1,187 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package noderig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+const (
+	// nodeEnv has a process be the first one of the namespaces: the directory of the node, and its programs.
+	nodeEnv = "KUBIZONE_TEST_NODE"
+	// hostAddress is the node's, as pods see it.
+	hostAddress = "10.0.0.1"
+	// gateway is what pods send their packets to.
+	gateway = "169.254.1.1"
+)
+
+// furniture is what the first process of the namespaces is told.
+type furniture struct {
+	Dir      string
+	Programs map[string]string
+}
+
+// Programs are those of containers, by the last part of the name of the image.
+type Programs map[string]string
+
+var (
+	// here is what this process was told, where it is the first of the namespaces.
+	here furniture
+	// absent is why there are no namespaces.
+	absent = errors.New("noderig: TestMain does not call noderig.Main")
+)
+
+// Main runs the tests of a package in namespaces of their own and returns the exit code: TestMain calls it. find gives
+// the programs of containers, before the network is left; it may build some in a directory.
+func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
+	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
+		if err := furnish(told); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		absent = nil
+		return m.Run()
+	}
+	flag.Parse()
+	code, err := enter(find)
+	if err != nil {
+		absent = err
+		return m.Run()
+	}
+	return code
+}
+
+// enter runs this program again, in the namespaces.
+func enter(find func(ctx context.Context, dir string) (Programs, error)) (code int, err error) {
+	switch {
+	case testing.Short():
+		return 0, &rig.Missing{Program: "a node for pods", In: "a test with -short", Install: "a test without it"}
+	case os.Geteuid() != 0:
+		return 0, &rig.Missing{Program: "the right to make network namespaces and mounts", In: "what this user may do", Install: "a test as root"}
+	}
+	for program, install := range map[string]string{"ip": "apt-get install iproute2", "nft": "apt-get install nftables"} {
+		if _, err := rig.Find(program, install); err != nil {
+			return 0, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "kubizone-node-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	programs, err := find(context.Background(), dir)
+	if err != nil {
+		return 0, err
+	}
+	told, err := json.Marshal(furniture{Dir: filepath.Join(dir, "node"), Programs: programs})
+	if err != nil {
+		return 0, err
+	}
+	again := exec.Command("/proc/self/exe", os.Args[1:]...)
+	again.Args[0] = os.Args[0]
+	again.Env = append(os.Environ(), nodeEnv+"="+string(told))
+	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Setpgid: true, Pdeathsig: syscall.SIGKILL,
+	}
+	if err := again.Start(); err != nil {
+		if errors.Is(err, syscall.EPERM) {
+			err = &rig.Missing{Program: "the right to make network namespaces and mounts", In: "what this container may do", Install: "a test in a privileged one"}
+		}
+		return 0, err
+	}
+	// go test asks for the goroutines of a test that is late.
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
+	go func() {
+		for s := range signals {
+			again.Process.Signal(s)
+		}
+	}()
+	if err := again.Wait(); again.ProcessState == nil {
+		return 0, err
+	}
+	if code := again.ProcessState.ExitCode(); code >= 0 {
+		return code, nil
+	}
+	fmt.Fprintln(os.Stderr, "the tests ended by", again.ProcessState)
+	return 1, nil
+}
+
+// furnish makes the network and the directories of the node. All of it is in namespaces of this process, so nothing of
+// it is taken away again.
+func furnish(told string) error {
+	if err := json.Unmarshal([]byte(told), &here); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(here.Dir, 0o755); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		source, target, kind string
+		flags                uintptr
+		options              string
+	}{
+		{"", "/", "", syscall.MS_REC | syscall.MS_PRIVATE, ""},
+		{"proc", "/proc", "proc", syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC, ""},
+		{"tmpfs", "/run", "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"}, // network namespaces have their names here
+		{"tmpfs", here.Dir, "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"},
+	} {
+		if err := syscall.Mount(one.source, one.target, one.kind, one.flags, one.options); err != nil {
+			return fmt.Errorf("mounting %s: %w", one.target, err)
+		}
+	}
+	for file, value := range map[string]string{"ip_forward": "1", "conf/all/rp_filter": "0", "conf/default/rp_filter": "0"} {
+		if err := os.WriteFile(filepath.Join("/proc/sys/net/ipv4", file), []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	// host0 is where packets to Services go before they are translated: a bridge without ports takes any.
+	return setNetwork("", "link set lo up", "link add host0 type bridge", "link set host0 up",
+		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
+}
+
+// setNetwork carries out commands of ip in a network namespace, "" for the node's.
+func setNetwork(namespace string, commands ...string) error {
+	program, err := rig.Find("ip", "apt-get install iproute2")
+	if err != nil {
+		return err
+	}
+	arguments := []string{"-batch", "-"}
+	if namespace != "" {
+		arguments = append([]string{"-n", namespace}, arguments...)
+	}
+	ip := exec.Command(program, arguments...)
+	ip.Stdin = strings.NewReader(strings.Join(commands, "\n") + "\n")
+	if out, err := ip.CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %q: %w\n%s", commands, err, out)
+	}
+	return nil
+}
+
+// Dir is a directory for files of the tests, which is gone when they have ended.
+func Dir(t *testing.T) string {
+	t.Helper()
+	rig.SkipMissing(t, absent)
+	dir, err := os.MkdirTemp(here.Dir, "test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

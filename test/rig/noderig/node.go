@@ -1,0 +1,196 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package noderig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+const nodeName = "node"
+
+// KubeConfig is what kuberig.StartKube starts for a node: pods reach kube-apiserver, and their controllers run.
+func KubeConfig() kuberig.KubeConfig {
+	return kuberig.KubeConfig{
+		ControllerManager: true,
+		Controllers:       []string{"deployment-controller", "replicaset-controller", "statefulset-controller", "endpointslice-controller"},
+		Args:              []string{"--bind-address=0.0.0.0", "--advertise-address=" + hostAddress, "--endpoint-reconciler-type=lease", "--service-cluster-ip-range=" + serviceRange},
+	}
+}
+
+// Node runs all pods of a cluster.
+type Node struct {
+	ctx  context.Context
+	core kubernetes.Interface
+	fail func(error)
+
+	pods     corelisters.PodLister
+	secrets  corelisters.SecretLister
+	configs  corelisters.ConfigMapLister
+	services corelisters.ServiceLister
+	slices   discoverylisters.EndpointSliceLister
+
+	mu      sync.Mutex
+	running map[types.UID]*pod
+	placed  int
+	all     []*pod // those that have ended too
+}
+
+// StartNode has a cluster with KubeConfig run its pods until ctx ends. fail is told what the node cannot do.
+func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
+	if absent != nil {
+		return nil, absent
+	}
+	core, err := kube.Clients()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{ctx: ctx, core: core, fail: fail, running: map[types.UID]*pod{}}
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now()}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{corev1.LabelHostname: nodeName}}}
+	if node, err = core.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	node.Status = corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: hostAddress}}}
+	if _, err = core.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+		return nil, err
+	}
+	all := informers.NewSharedInformerFactory(core, 0)
+	n.pods, n.secrets, n.configs = all.Core().V1().Pods().Lister(), all.Core().V1().Secrets().Lister(), all.Core().V1().ConfigMaps().Lister()
+	n.services, n.slices = all.Core().V1().Services().Lister(), all.Discovery().V1().EndpointSlices().Lister()
+	runs := func(o any) {
+		if pod, ok := o.(*corev1.Pod); ok {
+			n.runPod(pod)
+		}
+	}
+	if _, err := all.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: runs}); err != nil {
+		return nil, err
+	}
+	changed := make(chan struct{}, 1)
+	note := func(any) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	told := cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }, DeleteFunc: note}
+	for _, of := range []cache.SharedIndexInformer{all.Core().V1().Services().Informer(), all.Discovery().V1().EndpointSlices().Informer()} {
+		if _, err := of.AddEventHandler(told); err != nil {
+			return nil, err
+		}
+	}
+	all.StartWithContext(ctx)
+	if err := n.serveNames(); err != nil {
+		return nil, err
+	}
+	go n.translate(changed)
+	return n, nil
+}
+
+// runPod runs a pod until it is gone.
+func (n *Node) runPod(object *corev1.Pod) {
+	if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.running[object.UID] != nil {
+		return
+	}
+	n.placed++
+	p := &pod{
+		node: n, object: object, network: fmt.Sprintf("pod%d", n.placed), ip: fmt.Sprintf("10.244.%d.%d", n.placed/250, n.placed%250+1),
+		dir: filepath.Join(here.Dir, "pods", fmt.Sprintf("%s_%s_%d", object.Namespace, object.Name, n.placed)), volumes: map[string]string{}, tokens: map[string]string{},
+	}
+	for i := range object.Spec.Containers {
+		p.containers = append(p.containers, &container{pod: p, spec: &object.Spec.Containers[i], stop: make(chan struct{}), stopped: make(chan struct{})})
+	}
+	n.running[object.UID] = p
+	n.all = append(n.all, p)
+	go func() {
+		if err := p.run(); err != nil {
+			n.complain(fmt.Errorf("pod %s/%s: %w", object.Namespace, object.Name, err))
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.running, object.UID)
+	}()
+}
+
+// complain tells the test what the node cannot do, while there is one.
+func (n *Node) complain(err error) {
+	if n.ctx.Err() == nil {
+		n.fail(err)
+	}
+}
+
+// find are the pods of a namespace whose names begin so, those that have ended too; the last one made is the last.
+func (n *Node) find(namespace, prefix string) (found []*pod) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.all {
+		if p.object.Namespace == namespace && strings.HasPrefix(p.object.Name, prefix) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// Logs are what containers of pods of a namespace whose names begin so have written, those of pods that have ended too.
+func (n *Node) Logs(namespace, prefix string) map[string]string {
+	logs := map[string]string{}
+	for _, p := range n.find(namespace, prefix) {
+		for _, c := range p.containers {
+			logs[p.object.Name+"/"+c.spec.Name] = c.log()
+		}
+	}
+	return logs
+}
+
+// Execute runs a program in a container of the last pod of a namespace whose name begins so, as `kubectl exec` does.
+func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
+	found := n.find(namespace, prefix)
+	if len(found) == 0 {
+		return "", fmt.Errorf("namespace %s has no pod %s", namespace, prefix)
+	}
+	for _, c := range found[len(found)-1].containers {
+		if c.spec.Name != name {
+			continue
+		}
+		command, err := c.command(arguments)
+		if err != nil {
+			return "", err
+		}
+		var out strings.Builder
+		command.Stdout, command.Stderr = &out, &out
+		if err := c.pod.inNetwork(command.Start); err != nil {
+			return "", err
+		}
+		defer context.AfterFunc(ctx, func() { command.Process.Kill() })()
+		err = command.Wait()
+		if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+			err = fmt.Errorf("%q in %s/%s: %w\n%s", arguments, namespace, c.pod.object.Name, err, &out)
+		}
+		return out.String(), err
+	}
+	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
+}

@@ -1,0 +1,247 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package noderig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// look is how often a pod is compared with its object, and its volumes with theirs.
+const look = 200 * time.Millisecond
+
+// pod is a pod as a network namespace and processes.
+type pod struct {
+	node             *Node
+	object           *corev1.Pod // as it was made
+	network, ip, dir string
+	containers       []*container
+	volumes          map[string]string // the directory of each
+	tokens           map[string]string // by their path in the volume
+	shown            corev1.PodStatus  // what its object says
+}
+
+// run returns when the pod is gone, or cannot be run.
+func (p *pod) run() error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := p.place(); err != nil {
+		return err
+	}
+	defer p.release()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	started := false
+	for {
+		now, err := p.node.pods.Pods(p.object.Namespace).Get(p.object.Name)
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && now.UID != p.object.UID:
+			p.end(0, started) // by force
+			return nil
+		case err != nil:
+			return err
+		case now.DeletionTimestamp != nil:
+			return p.terminate(time.Duration(ptr.Deref(now.DeletionGracePeriodSeconds, 30))*time.Second, started)
+		}
+		// What is missing is waited for. A pod that runs keeps the files that it has.
+		if err := p.syncVolumes(); err != nil && !errors.As(err, new(*missing)) {
+			return err
+		} else if err == nil && !started {
+			started = true
+			for _, c := range p.containers {
+				go c.supervise()
+			}
+		}
+		if err := p.show(started); err != nil {
+			return err
+		}
+		select {
+		case <-p.node.ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// check refuses a spec of which something would be left out that its processes may see.
+func (p *pod) check() error {
+	spec := &p.object.Spec
+	if len(spec.InitContainers)+len(spec.EphemeralContainers)+len(spec.HostAliases) > 0 || spec.HostNetwork || spec.HostPID || spec.HostIPC || spec.DNSConfig != nil {
+		return errors.New("noderig has no init containers, host aliases, host namespaces and DNS configuration")
+	}
+	for i := range spec.Containers {
+		c := &spec.Containers[i]
+		if hooks := c.Lifecycle; hooks != nil && (hooks.PostStart != nil || hooks.PreStop != nil && hooks.PreStop.Sleep == nil) {
+			return fmt.Errorf("container %s: noderig has no hook but a preStop that sleeps", c.Name)
+		}
+		if len(c.EnvFrom) > 0 || c.WorkingDir != "" {
+			return fmt.Errorf("container %s: noderig has no envFrom and workingDir", c.Name)
+		}
+		for _, mount := range c.VolumeMounts {
+			if mount.SubPath != "" || mount.SubPathExpr != "" {
+				return fmt.Errorf("container %s: noderig mounts no part of a volume", c.Name)
+			}
+		}
+		if user, _, _ := userOf(spec, c); user == 0 {
+			return fmt.Errorf("container %s: noderig runs nothing as root", c.Name)
+		}
+	}
+	return nil
+}
+
+// userOf is the user and the groups of a container.
+func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, further []uint32) {
+	pod, own := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{}), ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
+	user = uint32(ptr.Deref(own.RunAsUser, ptr.Deref(pod.RunAsUser, 0)))
+	group = uint32(ptr.Deref(own.RunAsGroup, ptr.Deref(pod.RunAsGroup, 0)))
+	if pod.FSGroup != nil {
+		further = append(further, uint32(*pod.FSGroup))
+	}
+	for _, one := range pod.SupplementalGroups {
+		further = append(further, uint32(one))
+	}
+	return user, group, further
+}
+
+// place binds the pod to the node and makes its network.
+func (p *pod) place() error {
+	pods := p.node.core.CoreV1().Pods(p.object.Namespace)
+	if p.object.Spec.NodeName == "" {
+		err := pods.Bind(p.node.ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: p.object.Name, Namespace: p.object.Namespace, UID: p.object.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: nodeName},
+		}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+		return err
+	}
+	outside := "v" + p.network
+	if err := setNetwork("", "netns add "+p.network, "link add "+outside+" type veth peer name eth0 netns "+p.network,
+		"link set "+outside+" up", "route add "+p.ip+"/32 dev "+outside+" src "+hostAddress); err != nil {
+		return err
+	}
+	return setNetwork(p.network, "link set lo up", "link set eth0 up", "addr add "+p.ip+"/32 dev eth0",
+		"route add "+gateway+" dev eth0 scope link", "route add default via "+gateway+" dev eth0")
+}
+
+// inNetwork does something in the pod's network: a process that it starts is there.
+func (p *pod) inNetwork(do func() error) error {
+	network, err := os.Open(filepath.Join("/run/netns", p.network))
+	if err != nil {
+		return err
+	}
+	defer network.Close()
+	runtime.LockOSThread()
+	home, err := os.Open("/proc/thread-self/ns/net")
+	if err == nil {
+		defer home.Close()
+		err = unix.Setns(int(network.Fd()), unix.CLONE_NEWNET)
+	}
+	if err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	failed := do()
+	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
+		return errors.Join(failed, err) // the thread ends with the goroutine: no other one gets it
+	}
+	runtime.UnlockOSThread()
+	return failed
+}
+
+// terminate ends the pod as its deletion asks, and has its object go.
+func (p *pod) terminate(grace time.Duration, started bool) error {
+	p.end(grace, started)
+	none := int64(0)
+	err := p.node.core.CoreV1().Pods(p.object.Namespace).Delete(p.node.ctx, p.object.Name, metav1.DeleteOptions{GracePeriodSeconds: &none, Preconditions: &metav1.Preconditions{UID: &p.object.UID}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// end ends all containers, which have this time for it.
+func (p *pod) end(grace time.Duration, started bool) {
+	if !started {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.node.ctx, grace)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, c := range p.containers {
+		all.Go(func() { c.end(ctx) })
+	}
+	all.Wait()
+}
+
+// release takes mounts and network away.
+func (p *pod) release() {
+	for _, c := range p.containers {
+		c.unmount()
+	}
+	_ = setNetwork("", "netns del "+p.network) // with its end of the line the other one goes, and the route
+}
+
+// show has the status of the object say how the pod is.
+func (p *pod) show(started bool) error {
+	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostAddress, HostIPs: []corev1.HostIP{{IP: hostAddress}}}
+	ready := corev1.ConditionFalse
+	if started {
+		status.Phase, status.PodIP, status.PodIPs = corev1.PodRunning, p.ip, []corev1.PodIP{{IP: p.ip}}
+		ready = corev1.ConditionTrue
+	}
+	for _, c := range p.containers {
+		one := c.status()
+		if !one.Ready {
+			ready = corev1.ConditionFalse
+		}
+		status.ContainerStatuses = append(status.ContainerStatuses, one)
+	}
+	for of, is := range map[corev1.PodConditionType]corev1.ConditionStatus{
+		corev1.PodScheduled: corev1.ConditionTrue, corev1.PodInitialized: corev1.ConditionTrue, corev1.ContainersReady: ready, corev1.PodReady: ready,
+	} {
+		condition := corev1.PodCondition{Type: of, Status: is, LastTransitionTime: metav1.Now()}
+		if at := slices.IndexFunc(p.shown.Conditions, func(c corev1.PodCondition) bool { return c.Type == of && c.Status == is }); at >= 0 {
+			condition = p.shown.Conditions[at]
+		}
+		status.Conditions = append(status.Conditions, condition)
+	}
+	slices.SortFunc(status.Conditions, func(a, b corev1.PodCondition) int { return slices.Compare([]byte(a.Type), []byte(b.Type)) })
+	if reflect.DeepEqual(status, p.shown) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.object.UID}, "status": status})
+	if err != nil {
+		return err
+	}
+	if _, err := p.node.core.CoreV1().Pods(p.object.Namespace).Patch(p.node.ctx, p.object.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || p.node.ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	p.shown = status
+	return nil
+}

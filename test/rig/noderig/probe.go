@@ -1,0 +1,126 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package noderig
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// impatience is how often a container that is not ready yet is probed, where its probe has a longer period: a kubelet
+// does so too, to see it sooner.
+const impatience = 500 * time.Millisecond
+
+// probe carries out the probes of a process until ctx ends.
+func (c *container) probe(ctx context.Context, process *rig.Process) {
+	if of := c.spec.StartupProbe; of != nil {
+		failures := 0
+		for !c.look(ctx, of, impatience) {
+			if ctx.Err() != nil {
+				return
+			}
+			if failures++; time.Duration(failures)*impatience > time.Duration(of.FailureThreshold*of.PeriodSeconds)*time.Second {
+				process.End()
+				return
+			}
+		}
+		c.mu.Lock()
+		c.started, c.ready = true, c.spec.ReadinessProbe == nil
+		c.mu.Unlock()
+	}
+	if of := c.spec.LivenessProbe; of != nil {
+		go func() {
+			for failures := int32(0); failures < of.FailureThreshold; {
+				if c.look(ctx, of, time.Duration(of.PeriodSeconds)*time.Second) {
+					failures = 0
+				} else if failures++; ctx.Err() != nil {
+					return
+				}
+			}
+			process.End()
+		}()
+	}
+	if of := c.spec.ReadinessProbe; of != nil {
+		pause := impatience
+		for failures := int32(0); ctx.Err() == nil; {
+			is := c.look(ctx, of, pause)
+			if is {
+				failures, pause = 0, time.Duration(of.PeriodSeconds)*time.Second
+			} else if failures++; failures < of.FailureThreshold {
+				continue
+			}
+			c.mu.Lock()
+			c.ready = is && ctx.Err() == nil
+			c.mu.Unlock()
+		}
+	}
+}
+
+// look waits and probes once.
+func (c *container) look(ctx context.Context, of *corev1.Probe, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(of.TimeoutSeconds)*time.Second)
+	defer cancel()
+	return c.probeOnce(ctx, of) == nil
+}
+
+// probes verifies no certificate, as a kubelet does not.
+var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {
+	switch {
+	case of.TCPSocket != nil:
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", c.address(of.TCPSocket.Port))
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	case of.HTTPGet != nil:
+		scheme := strings.ToLower(string(of.HTTPGet.Scheme))
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+c.address(of.HTTPGet.Port)+of.HTTPGet.Path, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := probes.Do(request)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode < 200 || answer.StatusCode >= 400 {
+			return errors.New(answer.Status)
+		}
+		return nil
+	}
+	c.pod.node.complain(fmt.Errorf("container %s: noderig has no probe of its kind", c.spec.Name))
+	return errors.ErrUnsupported
+}
+
+// address is where a port of the container is, by its number or its name.
+func (c *container) address(port intstr.IntOrString) string {
+	number := port.IntValue()
+	for _, one := range c.spec.Ports {
+		if port.Type == intstr.String && one.Name == port.StrVal {
+			number = int(one.ContainerPort)
+		}
+	}
+	return net.JoinHostPort(c.pod.ip, strconv.Itoa(number))
+}
