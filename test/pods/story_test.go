@@ -1,0 +1,634 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package pods
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+	"kubi.zone/kubizone/test/rig/noderig"
+)
+
+// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const waitTimeout = 2 * time.Minute
+
+// servers is the namespace of the name servers, team that of a tenant.
+const servers, team = "dns-system", "team"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The parts of the story wait for most of their time.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	os.Exit(noderig.Main(m, findPrograms))
+}
+
+// findPrograms are the programs of the images that the charts and the fleet name.
+func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
+	programs := noderig.Programs{}
+	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
+		return nil, err
+	}
+	var err error
+	if programs["kubizone"], err = rig.Kubizone(ctx, dir, ""); err != nil {
+		return nil, err
+	}
+	if programs["bindcar"], err = rig.BindcarProgram(); err != nil && rig.Long() {
+		return nil, err
+	}
+	if rig.Long() {
+		programs["kubizone-gardener"], err = rig.Gardener(ctx, dir)
+		return programs, err
+	}
+	return programs, nil
+}
+
+// world is a cluster on which the chart is installed.
+type world struct {
+	ctx     context.Context
+	kube    *kuberig.Kube
+	node    *noderig.Node
+	core    *kubernetes.Clientset
+	ours    *versioned.Clientset
+	helm    string
+	kubectl string
+	dir     string
+}
+
+// until waits for a fact.
+func (w *world) until(t *testing.T, what string, fact func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, waitTimeout)
+	defer cancel()
+	begin := time.Now()
+	rig.Until(ctx, t, what, fact)
+	t.Logf("%s: after %s", what, time.Since(begin).Round(100*time.Millisecond))
+}
+
+// apply is `kubectl apply -f -` with a kubeconfig.
+func (w *world) apply(t *testing.T, kubeconfig, objects string) {
+	t.Helper()
+	command := exec.CommandContext(w.ctx, w.kubectl, "--kubeconfig", kubeconfig, "apply", "-f", "-")
+	command.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(w.dir, filepath.Base(kubeconfig)+".cache"))
+	command.Stdin = strings.NewReader(objects)
+	if out, err := command.CombinedOutput(); err != nil || strings.Contains(string(out), "arning") {
+		t.Fatalf("kubectl apply: %v\n%s", err, out)
+	}
+}
+
+// applyAs applies a file of testdata as a user of the cluster, who has the rights that RBAC gives to the name.
+func (w *world) applyAs(t *testing.T, user, file string) {
+	t.Helper()
+	kubeconfig, err := w.kube.Tenant(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.apply(t, kubeconfig, read(t, file))
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// template is what a chart renders.
+func (w *world) template(t *testing.T, namespace, chart string, set ...string) string {
+	t.Helper()
+	arguments := []string{"template", chart, "../../charts/" + chart, "-n", namespace}
+	for _, one := range set {
+		arguments = append(arguments, "--set", one)
+	}
+	command := exec.CommandContext(w.ctx, w.helm, arguments...)
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+w.dir, "HELM_CONFIG_HOME="+w.dir, "HELM_DATA_HOME="+w.dir)
+	var wrong strings.Builder
+	command.Stderr = &wrong
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("helm template: %v\n%s", err, &wrong)
+	}
+	return string(out)
+}
+
+// makeNamespace makes one that enforces Pod Security "restricted".
+func (w *world) makeNamespace(t *testing.T, name string) {
+	t.Helper()
+	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
+	if _, err := w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// install starts a cluster and installs the chart.
+func install(t *testing.T) *world {
+	w := &world{ctx: t.Context(), dir: noderig.Dir(t)}
+	var err error
+	w.helm, err = rig.Tool("helm")
+	rig.SkipMissing(t, err)
+	w.kubectl, err = rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
+	w.kube, err = kuberig.StartKube(w.ctx, filepath.Join(w.dir, "kube"), noderig.KubeConfig())
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { w.kube.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, end := context.WithCancel(w.ctx)
+	t.Cleanup(end)
+	w.node, err = noderig.StartNode(ctx, w.kube, func(err error) { t.Error(err) })
+	must(err)
+	w.core, err = w.kube.Clients()
+	must(err)
+	w.ours, err = versioned.NewForConfig(w.kube.Admin())
+	must(err)
+	for _, namespace := range []string{kuberig.InstallNamespace, servers, team, "platform", "gardener"} {
+		w.makeNamespace(t, namespace)
+	}
+	set := []string{"image.repository=registry.example/kubizone", "aggregateRoles=true", "primary.enabled=true", "primary.tsigSecretName=",
+		"fleet.enabled=true", "fleet.namespaces={" + servers + "}", "gardener.enabled=true", "gardener.namespaces={gardener}", "classes.bindcar.secrets." + servers + "={bindcar-secondary-0-agent}"}
+	w.apply(t, w.kube.AdminKubeconfig(), w.template(t, kuberig.InstallNamespace, "kubizone", set...))
+	t.Cleanup(func() { w.checkParts(t) })
+	if _, _, err := w.kube.WaitAvailable(w.ctx, true); err != nil {
+		t.Fatalf("%v%s", err, w.logs(kuberig.InstallNamespace))
+	}
+	// Discovery may have the kinds some time after that.
+	w.until(t, "the kinds are there", func() error {
+		_, err := w.ours.KubizoneV1alpha1().Zones("").List(w.ctx, metav1.ListOptions{})
+		if err == nil {
+			_, err = w.ours.Bind9V1alpha1().Bind9Clusters("").List(w.ctx, metav1.ListOptions{})
+		}
+		return err
+	})
+	return w
+}
+
+// refused is what a part says of a request that its rights do not allow.
+var refused = regexp.MustCompile(`(?m)^.*(cannot \w+ resource|lacks the RBAC rule).*$`)
+
+// checkParts checks that no part was refused a request, and that none has ended.
+func (w *world) checkParts(t *testing.T) {
+	for _, namespace := range []string{kuberig.InstallNamespace, servers, "garden"} {
+		for container, log := range w.node.Logs(namespace, "") {
+			if line := refused.FindString(log); line != "" {
+				t.Errorf("%s/%s was refused something: %s", namespace, container, line)
+			}
+			if line := regexp.MustCompile(`(?m)^(ended: .*|panic: .*)$`).FindString(log); line != "" {
+				t.Errorf("%s/%s %s", namespace, container, line)
+			}
+		}
+		if t.Failed() {
+			t.Log(w.logs(namespace))
+		}
+	}
+}
+
+// logs are the ends of what the containers of a namespace have written.
+func (w *world) logs(namespace string) string {
+	var all strings.Builder
+	for container, log := range w.node.Logs(namespace, "") {
+		fmt.Fprintf(&all, "\n== %s/%s\n%s", namespace, container, log[max(0, len(log)-3000):])
+	}
+	return all.String()
+}
+
+// zone is a Zone of the team.
+func (w *world) zone(name string) (*v1alpha1.Zone, error) {
+	return w.ours.KubizoneV1alpha1().Zones(team).Get(w.ctx, name, metav1.GetOptions{})
+}
+
+// waitReady waits until Ready of a Zone of the team has a status, or one of two: True, False|Unknown.
+func (w *world) waitReady(t *testing.T, name string, want string) {
+	t.Helper()
+	w.until(t, fmt.Sprintf("Ready of Zone %s is %s", name, want), func() error {
+		zone, err := w.zone(name)
+		if err != nil {
+			return err
+		}
+		for _, c := range zone.Status.Conditions {
+			if c.Type != v1alpha1.ConditionReady {
+				continue
+			}
+			for one := range strings.SplitSeq(want, "|") {
+				if one == string(c.Status) {
+					return nil
+				}
+			}
+			return fmt.Errorf("it is %s/%s: %s", c.Status, c.Reason, c.Message)
+		}
+		return errors.New("it has none")
+	})
+}
+
+// ask asks a server of the fleet, by the address of its Service, and returns the answer as text.
+func (w *world) ask(server, name string, of uint16) (string, error) {
+	service, err := w.core.CoreV1().Services(servers).Get(w.ctx, server, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	question := new(dns.Msg).SetQuestion(name, of)
+	question.RecursionDesired = false
+	question.SetEdns0(1232, true)
+	answer, _, err := (&dns.Client{Net: "tcp", Timeout: 5 * time.Second}).ExchangeContext(w.ctx, question, net.JoinHostPort(service.Spec.ClusterIP, "53"))
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	fmt.Fprintln(&text, dns.RcodeToString[answer.Rcode])
+	for _, rr := range answer.Answer {
+		fmt.Fprintln(&text, rr)
+	}
+	return text.String(), nil
+}
+
+// waitAnswer waits until the answers of servers have these texts, and do not have the one with "!" before it.
+func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, want ...string) {
+	t.Helper()
+	for _, server := range all {
+		w.until(t, fmt.Sprintf("%s answers for %s with %q", server, name, want), func() error {
+			out, err := w.ask(server, name, of)
+			if err != nil {
+				return err
+			}
+			for _, text := range want {
+				if absent, not := strings.CutPrefix(text, "!"); strings.Contains(out, absent) == not {
+					return fmt.Errorf("it answers %s", out)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// as is a client of a user of the cluster, who has the rights that RBAC gives to the name.
+func (w *world) as(t *testing.T, user string) *versioned.Clientset {
+	t.Helper()
+	kubeconfig, err := w.kube.Tenant(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := kuberig.ClientConfig(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestChart_carriesAFleetThroughItsLife: with the rights of the chart alone, zones of a tenant are delivered, signed
+// and unsigned again; servers that come later, go, or lose a zone are noticed; and Gardener's names are made.
+func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
+	w := install(t)
+	w.apply(t, w.kube.AdminKubeconfig(), read(t, "platform.yaml"))
+	// kube-controller-manager aggregates the roles.
+	w.until(t, "alice and bob have the roles of the chart", func() error {
+		for user, resource := range map[string]string{"alice": "zones.kubi.zone", "bob": "bind9clusters.bind9.kubi.zone"} {
+			kubeconfig, err := w.kube.Tenant(user)
+			if err != nil {
+				return err
+			}
+			namespace := map[string]string{"alice": team, "bob": servers}[user]
+			if out, err := exec.CommandContext(w.ctx, w.kubectl, "--kubeconfig", kubeconfig, "auth", "can-i", "create", resource, "-n", namespace).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w %s", user, err, out)
+			}
+		}
+		return nil
+	})
+	w.applyAs(t, "bob", "servers.yaml")
+	w.applyAs(t, "alice", "zones.yaml")
+	t.Run("story", func(t *testing.T) {
+		t.Run("a pod has what its spec says", w.runsPods)
+		t.Run("a zone is signed and unsigned", w.signs)
+		t.Run("a class waits for its servers", w.waitsForServers)
+		t.Run("a bindcar makes zones", w.usesBindcar)
+		t.Run("a class loses its servers", w.losesServers)
+		t.Run("a server loses a zone", w.losesZone)
+		t.Run("Gardener asks for a name", w.servesGardener)
+	})
+}
+
+func mustAddress(t *testing.T, w *world, service string) string {
+	t.Helper()
+	of, err := w.core.CoreV1().Services(team).Get(w.ctx, service, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of.Spec.ClusterIP
+}
+
+// runsPods judges the node that the others stand on.
+func (w *world) runsPods(t *testing.T) {
+	t.Parallel()
+	w.apply(t, w.kube.AdminKubeconfig(), read(t, "pod.yaml"))
+	run := func(script string) string {
+		t.Helper()
+		out, err := w.node.Execute(w.ctx, team, "plain", "main", "sh", "-c", script)
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.TrimSpace(out)
+	}
+	w.until(t, "the pod is ready, after its second start", func() error {
+		pod, err := w.core.CoreV1().Pods(team).Get(w.ctx, "plain", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if all := pod.Status.ContainerStatuses; len(all) != 1 || !all[0].Ready || all[0].RestartCount != 1 {
+			return fmt.Errorf("%+v", pod.Status)
+		}
+		return nil
+	})
+	for script, want := range map[string]string{
+		"id -u; id -g; id -G": "4711\n4712\n4712 4713",
+		"grep -c 'Cap[IPEA].*:.0000000000000000' /proc/self/status": "4",
+		"touch /here 2>&1 | grep -o Read-only":                      "Read-only",
+		"touch /config/here 2>&1 | grep -o Read-only":               "Read-only",
+		"touch /state/here && stat -c %g /state/here":               "4713",
+		"cat /config/text": "one",
+		"echo $OWN":        "plain of team",
+		"getent ahostsv4 kubernetes.default | cut -d' ' -f1 | uniq": "10.96.0.1",
+	} {
+		if got := run(script); got != want {
+			t.Errorf("%s: %q, want %q", script, got, want)
+		}
+	}
+	token := run("cut -d. -f2 /var/run/secrets/kubernetes.io/serviceaccount/token | base64 -di 2>/dev/null || true")
+	if !strings.Contains(token, `"pod":{"name":"plain"`) || !strings.Contains(token, "system:serviceaccount:team:default") {
+		t.Errorf("the token is %s", token)
+	}
+	if _, err := w.core.CoreV1().ConfigMaps(team).Patch(w.ctx, "plain", types.MergePatchType, []byte(`{"data":{"text":"two"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "the volume follows the ConfigMap", func() error {
+		if got := run("cat /config/text"); got != "two" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	at := net.JoinHostPort(mustAddress(t, w, "plain"), "80")
+	w.until(t, "the Service leads to the pod", func() error {
+		connection, err := net.Dial("tcp", at)
+		if err == nil {
+			connection.Close()
+		}
+		return err
+	})
+	if err := w.core.CoreV1().Pods(team).Delete(w.ctx, "plain", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "the pod has gone, and its Service refuses", func() error {
+		if _, err := w.core.CoreV1().Pods(team).Get(w.ctx, "plain", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is still there: %v", err)
+		}
+		if connection, err := net.Dial("tcp", at); !errors.Is(err, syscall.ECONNREFUSED) {
+			if err == nil {
+				connection.Close()
+			}
+			return fmt.Errorf("the Service answers: %v", err)
+		}
+		return nil
+	})
+	log := w.node.Logs(team, "plain")["plain/main"]
+	if !strings.Contains(log, "told to end") {
+		t.Errorf("it was not told to end:\n%s", log)
+	}
+}
+
+// signs: the way to a signed zone and back ends, and then the zone is served as it changes (S12.5).
+func (w *world) signs(t *testing.T) {
+	t.Parallel()
+	all := []string{"main-primary-0", "main-secondary-0"}
+	phase := func() (v1alpha1.DNSSECPhase, string) {
+		zone, err := w.zone("signed")
+		if err != nil {
+			return "", err.Error()
+		}
+		if zone.Status.DNSSEC == nil {
+			return "", ""
+		}
+		return zone.Status.DNSSEC.Phase, zone.Status.DNSSEC.Message
+	}
+	w.until(t, "the zone is signed", func() error {
+		if is, message := phase(); is != v1alpha1.DNSSECSigned {
+			return fmt.Errorf("%s: %s", is, message)
+		}
+		return nil
+	})
+	w.waitAnswer(t, all, "www.signed.example.", dns.TypeA, "192.0.2.80", "RRSIG")
+	w.waitAnswer(t, all, "signed.example.", dns.TypeDS, "\tDS\t") // of the zone above
+	w.waitReady(t, "signed", "True")
+	alice := w.as(t, "alice").KubizoneV1alpha1()
+	if _, err := alice.Zones(team).Patch(w.ctx, "signed", types.MergePatchType, []byte(`{"spec":{"dnssec":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "the zone is unsigned again", func() error {
+		if is, message := phase(); is+v1alpha1.DNSSECPhase(message) != "" {
+			return fmt.Errorf("%s: %s", is, message)
+		}
+		return nil
+	})
+	if _, err := alice.Records(team).Patch(w.ctx, "signed-www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.81"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitAnswer(t, all, "www.signed.example.", dns.TypeA, "192.0.2.81", "!RRSIG")
+	w.waitAnswer(t, all, "signed.example.", dns.TypeDS, "!\tDS\t")
+	w.waitReady(t, "signed", "True")
+}
+
+// selectsNone is what the controller says of an attempt to deliver by a class without servers.
+var selectsNone = regexp.MustCompile(`class="late" .*the class selects no instance`)
+
+// waitsForServers: servers of a class that come when the class and its zones were seen without any get the zones.
+func (w *world) waitsForServers(t *testing.T) {
+	t.Parallel()
+	w.waitReady(t, "late", "False|Unknown")
+	attempts := func() (n int) {
+		for _, log := range w.node.Logs(kuberig.InstallNamespace, "kubizone-controller") {
+			n += len(selectsNone.FindAllString(log, -1))
+		}
+		return n
+	}
+	w.until(t, "no server was found", func() error {
+		if attempts() == 0 {
+			return errors.New("there was no attempt")
+		}
+		return nil
+	})
+	// What failed is tried again within a minute, and after some attempts every ten minutes alone. That takes three.
+	for last, since := attempts(), time.Now(); rig.Long() && time.Since(since) < 70*time.Second; time.Sleep(time.Second) {
+		if now := attempts(); now != last {
+			last, since = now, time.Now()
+		}
+	}
+	w.applyAs(t, "bob", "late.yaml")
+	w.waitReady(t, "late", "True")
+	w.waitAnswer(t, []string{"late-secondary-0"}, "www.late.example.", dns.TypeA, "192.0.2.80")
+}
+
+// waitQuiet waits until a Zone of the team has been Ready for a while: a change of its class or its servers would have
+// these looked at, or look through their catalogs, anew.
+func (w *world) waitQuiet(t *testing.T, name string) {
+	t.Helper()
+	w.until(t, "Zone "+name+" is Ready, and all is quiet", func() error {
+		zone, err := w.zone(name)
+		if err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
+		if c == nil || c.Status != metav1.ConditionTrue || time.Since(c.LastTransitionTime.Time) < 15*time.Second {
+			return fmt.Errorf("%+v", c)
+		}
+		return nil
+	})
+}
+
+// losesServers: a zone that no server has is not Ready.
+func (w *world) losesServers(t *testing.T) {
+	t.Parallel()
+	w.waitQuiet(t, "going")
+	w.waitAnswer(t, []string{"going-secondary-0"}, "www.going.example.", dns.TypeA, "192.0.2.80")
+	if err := w.as(t, "bob").Bind9V1alpha1().Bind9Clusters(servers).Delete(w.ctx, "going", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitReady(t, "going", "False|Unknown")
+}
+
+// losesZone: a server that has lost a member of its catalog gets it again.
+func (w *world) losesZone(t *testing.T) {
+	t.Parallel()
+	server := []string{"drifting-secondary-0"}
+	w.waitQuiet(t, "drifting")
+	w.waitAnswer(t, server, "www.drifting.example.", dns.TypeA, "192.0.2.80")
+	w.until(t, "the server has lost the zone", func() error {
+		out, err := w.node.Execute(w.ctx, servers, server[0], "bind9", "rndc", "-s", "127.0.0.1", "-p", "9530", "-k", "/etc/bind/rndc.key", "delzone", "drifting.example")
+		if err != nil {
+			return err
+		}
+		if answer, err := w.ask(server[0], "www.drifting.example.", dns.TypeA); err != nil || strings.Contains(answer, "192.0.2.80") {
+			return fmt.Errorf("%s: it answers %s, %w", out, answer, err)
+		}
+		return nil
+	})
+	w.waitAnswer(t, server, "www.drifting.example.", dns.TypeA, "192.0.2.80")
+	w.waitReady(t, "drifting", "True")
+}
+
+// usesBindcar: a secondary whose agent is a bindcar gets zones.
+func (w *world) usesBindcar(t *testing.T) {
+	t.Parallel()
+	if _, err := rig.BindcarProgram(); err != nil { // the long form does not begin without it
+		t.Skip(err)
+	}
+	primary, err := w.core.CoreV1().Services(kuberig.InstallNamespace).Get(w.ctx, "kubizone-primary", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.apply(t, w.kube.AdminKubeconfig(), strings.ReplaceAll(read(t, "bindcar.yaml"), "PRIMARY", primary.Spec.ClusterIP))
+	w.waitReady(t, "bindcar", "True")
+	w.waitAnswer(t, []string{"bindcar-secondary-0"}, "www.bindcar.example.", dns.TypeA, "192.0.2.80")
+}
+
+var dnsRecords = schema.GroupVersionResource{Group: "extensions.gardener.cloud", Version: "v1alpha1", Resource: "dnsrecords"}
+
+// servesGardener: kubizone-gardener carries out a DNSRecord with the account of the chart, and the name is answered.
+func (w *world) servesGardener(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("a part of the long form: kubizone-gardener takes minutes to build")
+	}
+	admin := w.kube.AdminKubeconfig()
+	w.makeNamespace(t, "garden")
+	w.makeNamespace(t, "shoot--test--one")
+	definitions, err := filepath.Glob("../../cmd/kubizone-gardener/testdata/*-crd-*.yaml")
+	if err != nil || len(definitions) != 2 {
+		t.Fatal(definitions, err)
+	}
+	for _, file := range append(definitions, "testdata/gardener.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.apply(t, admin, string(text))
+	}
+	if err := w.kube.WaitDefinitions(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(t, admin, w.template(t, "garden", "kubizone-gardener"))
+	config := clientcmdapi.NewConfig()
+	w.until(t, "the account has a token", func() error {
+		account, err := w.core.CoreV1().Secrets("gardener").Get(w.ctx, "gardener-landscape", metav1.GetOptions{})
+		if err == nil && len(account.Data["token"]) == 0 {
+			err = errors.New("it has none")
+		}
+		if err == nil {
+			config.AuthInfos["it"] = &clientcmdapi.AuthInfo{Token: string(account.Data["token"])}
+			config.Clusters["it"] = &clientcmdapi.Cluster{Server: "https://kubernetes.default.svc", CertificateAuthorityData: account.Data["ca.crt"]}
+		}
+		return err
+	})
+	config.Contexts["it"], config.CurrentContext = &clientcmdapi.Context{Cluster: "it", AuthInfo: "it"}, "it"
+	kubeconfig, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "dnsrecord-one"}, Data: map[string][]byte{"kubeconfig": kubeconfig, "namespace": []byte("gardener")}}
+	if _, err := w.core.CoreV1().Secrets("shoot--test--one").Create(w.ctx, secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(t, admin, read(t, "shoot.yaml"))
+	client, err := dynamic.NewForConfig(w.kube.Admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "the DNSRecord is made", func() error {
+		record, err := client.Resource(dnsRecords).Namespace("shoot--test--one").Get(w.ctx, "one-external", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if state, _, _ := unstructured.NestedString(record.Object, "status", "lastOperation", "state"); state != "Succeeded" {
+			return fmt.Errorf("%+v", record.Object["status"])
+		}
+		return nil
+	})
+	w.waitAnswer(t, []string{"main-primary-0", "main-secondary-0"}, "api.one.shoots.example.", dns.TypeA, "192.0.2.90")
+}
