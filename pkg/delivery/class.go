@@ -144,7 +144,7 @@ type Class struct {
 // Zone is what shall be done with a Zone object. Its content comes from Config.Views.
 type Zone struct {
 	UID string
-	// Tenant is who the zone belongs to. Tenants have turns, and a share of a class's workers.
+	// Tenant owns the zone. Zones of tenants alternate, and each tenant has a share of a class's workers.
 	Tenant string
 	// Classes deliver the zone.
 	Classes []string

@@ -393,7 +393,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 func (l *Loop) enqueueClass(c *class) {
 	for _, z := range l.zones {
 		if i := z.items[c.spec.Name]; i != nil {
-			c.queue.enqueue(&i.job)
+			c.queue.enqueueJob(&i.job)
 		}
 	}
 	c.queue.startNext()
@@ -408,7 +408,7 @@ func (l *Loop) enqueueZone(z *zone) {
 		if i.since.IsZero() {
 			i.since = i.changed
 		}
-		i.queue.enqueue(&i.job)
+		i.queue.enqueueJob(&i.job)
 	}
 }
 
@@ -494,7 +494,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
-				other.queue.enqueue(&other.job) // It may wait for this one.
+				other.queue.enqueueJob(&other.job) // It may wait for this one.
 			}
 		}
 	}

@@ -474,7 +474,7 @@ func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 
 // Attack 90: a tenant with thousands of changes in many zones of a class, and one that has all of its zones compared
 // anew every ten seconds, take the workers of no other tenant. All share the class's rate.
-func TestLoop_tenantsHaveTurns(t *testing.T) {
+func TestLoop_tenantsAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
 		w := startWorker(t, newStore(), views, nil)

@@ -37,7 +37,7 @@ func (l *Loop) wakeAll(keys []Key) {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
 			i := z.items[key.Class]
 			i.woken = true
-			i.queue.enqueue(&i.job)
+			i.queue.enqueueJob(&i.job)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (o othersOf) claimName(zone name.Name) bool {
 	if z := l.zones[first.key.UID]; z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
 		other.asked = true
-		other.queue.enqueue(&other.job)
+		other.queue.enqueueJob(&other.job)
 	}
 	return false
 }

@@ -69,9 +69,9 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	// ready has what waits of each tenant, turns the tenants of these, the next one first. of counts what runs of each.
+	// ready has what waits of each tenant, order the tenants of these, the next one first. of counts what runs of each.
 	ready   map[string][]*job
-	turns   []string
+	order   []string
 	of      map[string]int
 	waiting int
 	running int
@@ -102,8 +102,8 @@ const (
 	healthIgnored
 )
 
-// enqueue has a job run, once more where it runs.
-func (q *queue) enqueue(j *job) {
+// enqueueJob has a job run, once more where it runs.
+func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
 	case j.running:
@@ -111,7 +111,7 @@ func (q *queue) enqueue(j *job) {
 	default:
 		j.queued = true
 		if len(q.ready[j.tenant]) == 0 {
-			q.turns = append(q.turns, j.tenant)
+			q.order = append(q.order, j.tenant)
 		}
 		q.ready[j.tenant] = append(q.ready[j.tenant], j)
 		q.waiting++
@@ -146,12 +146,12 @@ func (q *queue) takeNext() *job {
 	if free <= 0 {
 		return nil
 	}
-	for i, tenant := range q.turns {
+	for i, tenant := range q.order {
 		if q.of[tenant] >= free {
 			continue
 		}
-		copy(q.turns[1:i+1], q.turns[:i])
-		q.turns = q.turns[1:]
+		copy(q.order[1:i+1], q.order[:i])
+		q.order = q.order[1:]
 		jobs := q.ready[tenant]
 		next := jobs[0]
 		jobs[0] = nil
@@ -159,7 +159,7 @@ func (q *queue) takeNext() *job {
 			delete(q.ready, tenant) // lets go of what a burst needed
 		} else {
 			q.ready[tenant] = jobs
-			q.turns = append(q.turns, tenant)
+			q.order = append(q.order, tenant)
 		}
 		q.waiting--
 		return next
@@ -225,12 +225,12 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	case j.gone:
 	case j.again || again:
 		j.again = false
-		q.enqueue(j) // From here on it may belong to the next worker.
+		q.enqueueJob(j) // From here on it may belong to the next worker.
 	case !at.IsZero():
 		j.timer = time.AfterFunc(time.Until(at), func() {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.enqueue(j)
+			q.enqueueJob(j)
 		})
 	}
 	q.startNext()
@@ -254,7 +254,7 @@ func (q *queue) retryFailed() {
 	q.down, q.failed = false, map[*job]bool{}
 	for j := range failed {
 		j.woken = true
-		q.enqueue(j)
+		q.enqueueJob(j)
 	}
 }
 

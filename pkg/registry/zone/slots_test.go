@@ -36,7 +36,7 @@ func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	if got := fill("a", false); got != 0 {
 		t.Errorf("the first took %d more", got)
 	}
-	// However many tenants there are, those who serve all zones have slots.
+	// However many tenants there are, servers of all zones have slots.
 	for i, want := range []int{4, 2, 1} {
 		if got := fill(fmt.Sprint("server ", i), true); got != want {
 			t.Errorf("server %d took %d slots, want %d", i, got, want)
