@@ -248,7 +248,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Errorf("before the server was there: %v %s", err, stderr)
 	}
 	i.diagnosed("before the server runs", 1, map[string]string{
-		"apiservice": "OK", "available": "FAIL FailedDiscoveryCheck", "service": "OK", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK", "api": "FAIL",
+		"apiservice": "OK", "available": "FAIL FailedDiscoveryCheck", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK", "api": "FAIL",
 	})
 	stop := i.startServer(render(t, i.dir))
 	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
@@ -275,14 +275,8 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	}
 
 	i.diagnosed("with a server", 0, map[string]string{
-		"available": "OK", "cabundle": "OK 1 authorities", "certificate": "OK 1 addresses", "permissions": "OK", "ready": "OK", "version": "OK", "api": "OK", "controller": "OK none is needed",
+		"available": "OK", "cabundle": "OK 1 authorities", "certificate": "OK 1 addresses", "permissions": "OK", "ready": "OK", "version": "OK", "api": "OK",
 	})
-	const class = `{"apiVersion":"kubi.zone/v1alpha1","kind":"DNSClass","metadata":{"name":"unserved"},"spec":{"webhook":{"server":"https://dns.example"}}}`
-	if _, stderr, err := i.run(class, "create", "-f", "-"); err != nil {
-		t.Fatal(err, stderr)
-	}
-	i.diagnosed("with a class that nothing delivers", 0, map[string]string{"controller": "WARN artifacts/deploy/controller"})
-	i.must("delete", "dnsclass", "unserved")
 	i.log.forgive(true) // what it is refused without the binding is as it should be
 	i.must("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
 	i.diagnosed("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "available": "OK"})

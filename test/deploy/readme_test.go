@@ -92,7 +92,7 @@ func TestReadme_installs(t *testing.T) {
 	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {
 		t.Error("README.md asks no name server")
 	}
-	r.diagnosed("as README.md installs", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK", "controller": "OK"})
+	r.diagnosed("as README.md installs", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK"})
 }
 
 // copyStart copies artifacts/start below dir, with the addresses of this machine.

@@ -17,24 +17,17 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
-
-	"kubi.zone/kubizone/api/client/clientset/versioned"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -45,7 +38,6 @@ const (
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 	servingSecret    = "kubizone-apiserver-serving"
-	controllerLease  = "kubizone-controller"
 
 	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
@@ -79,19 +71,8 @@ type facts struct {
 	refused    []Rule // with the verbs and resources that are
 	refusedErr error
 
-	roles    []rbacv1.Role // of all namespaces
-	cluster  []rbacv1.ClusterRole
-	rolesErr error
-
-	lease    *coordinationv1.Lease // of the controller
-	leaseErr error
-	// classes counts all DNSClasses; undecided the Zones and Records without a controller's word on their delivery.
-	classes, undecided int
-
-	held       []objectMessage // zones that a mass deletion holds back (S7.5); the message ends in the command that lets it through
-	idle       []objectMessage // Delegations that are in force nowhere (S4.8), and why
-	outdated   []outdated
-	objectsErr error // of reading the Zones, Delegations and Records that these come from
+	left       map[string]int // Zones, Delegations and Records by the namespace that is gone
+	objectsErr error
 
 	answers   []answer
 	discovery error // of the group version, through kube-apiserver
@@ -105,16 +86,6 @@ type answer struct {
 	readyz string              // verbose
 	health string              // /healthz, verbose
 	err    error
-}
-
-// objectMessage is an object and what is said of it.
-type objectMessage struct{ namespace, name, message string }
-
-// outdated is a Record that is refused now (S5.9).
-type outdated struct {
-	objectMessage
-	// stands: its zone has it still.
-	stands bool
 }
 
 // serviceRef is the service of the APIService, else that of the manifests.
@@ -170,7 +141,6 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	}
 	if f.standalone() {
 		f.answers = []answer{askServer(ctx, client)}
-		f.objectsErr = f.collectObjects(ctx, objects)
 		return f // there is no cluster around it
 	}
 	f.absent, f.absentErr = listAbsentResources(client)
@@ -202,21 +172,17 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, registration
 	if f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{}); f.secretErr != nil {
 		f.secret = nil
 	}
-	if f.lease, f.leaseErr = client.CoordinationV1().Leases(namespace).Get(ctx, controllerLease, metav1.GetOptions{}); f.leaseErr != nil {
-		f.lease = nil
-	}
 	account := serverName
 	if len(f.pods) > 0 && f.pods[0].Spec.ServiceAccountName != "" {
 		account = f.pods[0].Spec.ServiceAccountName
 	}
 	f.account = "system:serviceaccount:" + namespace + ":" + account
 	f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
-	f.roles, f.cluster, f.rolesErr = listRoles(ctx, client)
 	f.answers = f.askServers(ctx, client)
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
 	}
-	f.objectsErr = f.collectObjects(ctx, objects) // last: to list many Records may take all remaining time
+	f.objectsErr = f.collectLeft(ctx, client, objects) // last: to list many Records may take all remaining time
 	return f
 }
 
@@ -290,74 +256,30 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 	return missing, nil
 }
 
-// listRoles lists all Roles and ClusterRoles.
-func listRoles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []rbacv1.ClusterRole, error) {
-	cluster, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+// collectLeft counts the Zones, Delegations and Records of namespaces that are gone. Namespaces are listed last: one
+// that is made meanwhile is there.
+func (f *facts) collectLeft(ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
+	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
+	left := map[string]int{}
+	err := load.EachItem(ctx, api.Zones(metav1.NamespaceAll).List, all, func(z *v1alpha1.Zone) error { left[z.Namespace]++; return nil })
+	if err == nil {
+		err = load.EachItem(ctx, api.Delegations(metav1.NamespaceAll).List, all, func(d *v1alpha1.Delegation) error { left[d.Namespace]++; return nil })
+	}
+	if err == nil {
+		err = load.EachItem(ctx, api.Records(metav1.NamespaceAll).List, all, func(r *v1alpha1.Record) error { left[r.Namespace]++; return nil })
+	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	namespaced, err := client.RbacV1().Roles(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	namespaces, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, nil, err
-	}
-	return namespaced.Items, cluster.Items, nil
-}
-
-// collectObjects reads all DNSClasses, Zones, Delegations and Records, and notes which wait for a controller, which
-// zones are held, which Delegations are in force nowhere, and which Records are refused now. The last it decides by the
-// rules of this program: a server of an older version has others.
-func (f *facts) collectObjects(ctx context.Context, client versioned.Interface) error {
-	api, all := client.KubizoneV1alpha1(), metav1.ListOptions{}
-	if err := load.EachItem(ctx, api.DNSClasses().List, all, func(*v1alpha1.DNSClass) error {
-		f.classes++
-		return nil
-	}); err != nil {
 		return err
 	}
-	var found law.Outdated
-	if err := load.EachItem(ctx, api.Zones(metav1.NamespaceAll).List, all, func(z *v1alpha1.Zone) error {
-		if z.Status.Serial != 0 && isUndecided(z.Status.Conditions) {
-			f.undecided++
-		}
-		if settled := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
-			f.held = append(f.held, objectMessage{z.Namespace, z.Name, settled.Message})
-		}
-		return ledger.AddZone(&found, z)
-	}); err != nil {
-		return err
+	for _, namespace := range namespaces.Items {
+		delete(left, namespace.Name)
 	}
-	if err := load.EachItem(ctx, api.Delegations(metav1.NamespaceAll).List, all, func(d *v1alpha1.Delegation) error {
-		if accepted := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionAccepted); accepted != nil && accepted.Status == metav1.ConditionFalse {
-			f.idle = append(f.idle, objectMessage{d.Namespace, d.Name, accepted.Message})
-		}
-		return ledger.AddDelegation(&found, d)
-	}); err != nil && !apierrors.IsNotFound(err) { // a server of an older version has no such kind
-		return err
-	}
-	if err := load.EachItem(ctx, api.Records(metav1.NamespaceAll).List, all, func(r *v1alpha1.Record) error {
-		if r.Status.ZoneRef != nil && isUndecided(r.Status.Conditions) {
-			f.undecided++
-		}
-		if message, ok := ledger.Outdated(r); ok {
-			f.outdated = append(f.outdated, outdated{objectMessage{r.Namespace, r.Name, message}, false})
-			return nil
-		}
-		return ledger.AddRecord(&found, r)
-	}); err != nil {
-		return err
-	}
-	for _, r := range found.Records() {
-		if !r.Stays {
-			f.outdated = append(f.outdated, outdated{objectMessage{r.Record.Namespace, r.Record.Name, r.Why.Message}, true})
-		}
-	}
+	f.left = left
 	return nil
-}
-
-// isUndecided reports that no controller has set Ready for the present state.
-func isUndecided(conditions []metav1.Condition) bool {
-	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
-	return ready == nil || ready.Status == metav1.ConditionUnknown
 }
 
 // askServers asks every address of the service, and every pod through kube-apiserver.

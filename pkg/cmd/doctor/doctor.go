@@ -89,11 +89,10 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "diagnose why a cluster does not serve the API, with the next step",
-		Long: `Check everything between kube-apiserver and the server: the APIService and why it is not available, Service, endpoints
-and pods, the served certificate and the trusted one, the permissions of the server, the resources that it needs of
-this kube-apiserver, the Roles that grant permission to make zones that no other encloses, etcd, whether a controller
-runs if one is needed, zones held by a mass deletion, and Records that an upgrade releases or has released. Nothing is
-changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answer.`,
+		Long: `Check what kubectl does not show between kube-apiserver and the server: why an APIService is not available, whether its
+Service has a ready endpoint, the served certificate and the trusted one, the permissions of the server, the resources
+that it needs of this kube-apiserver, etcd, and objects whose namespace is gone. Nothing is changed. The exit code is 1
+if a check fails, 2 if kube-apiserver does not answer.`,
 		Example: "  kubizone doctor\n  kubizone doctor -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,15 +16,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/version"
 )
 
 // automanaged is the label of an APIService that kube-apiserver makes, and restores, for a CustomResourceDefinition.
@@ -45,24 +42,23 @@ func judgeFacts(f *facts, now time.Time) []Finding {
 	}
 	if f.standalone() {
 		return []Finding{
-			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIService, Service, pods, certificates and Roles are not looked at"),
-			f.judgeReady(), f.judgeEtcd(), f.judgeHeld(), f.judgeDelegations(), f.judgeRecords(),
+			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIServices, endpoints, certificates and Roles are not looked at"),
+			f.judgeReady(), f.judgeEtcd(),
 		}
 	}
 	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
 	if f.registration != nil {
 		findings = append(findings, f.judgeAvailable(), f.judgeFleet())
 	}
-	findings = append(findings, f.judgeService(), f.judgeEndpoints(), f.judgePods())
+	findings = append(findings, f.judgeEndpoints())
 	if f.registration != nil {
 		findings = append(findings, f.judgeCABundle(now))
 	}
-	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeEstablish(), f.judgeReady(), f.judgeEtcd(), f.judgeReplicas())
+	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeReady(), f.judgeEtcd())
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
-	findings = append(findings, f.judgeController(now), f.judgeHeld(), f.judgeDelegations(), f.judgeRecords())
-	return findings
+	return append(findings, f.judgeNamespaces())
 }
 
 func ok(check, message string) Finding { return Finding{Check: check, Status: OK, Message: message} }
@@ -119,9 +115,9 @@ var nextByReason = map[string]string{
 	"ServiceNotFound":      "make the service: " + install,
 	"ServiceAccessError":   "kube-apiserver cannot read services: look at its log",
 	"ServicePortError":     "make the port of the APIService one of the service's: apply the manifest again",
-	"EndpointsNotFound":    "see endpoints and pods below: no pod is selected by the service, or none was ever ready",
+	"EndpointsNotFound":    "see endpoints below: no pod is selected by the service, or none was ever ready",
 	"EndpointsAccessError": "kube-apiserver cannot read endpoint slices: look at its log",
-	"MissingEndpoints":     "see pods below: none is ready",
+	"MissingEndpoints":     "see endpoints below: none is ready",
 	"FailedDiscoveryCheck": "kube-apiserver gets no valid answer, see the message: a timeout is a firewall or NetworkPolicy between control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate below, 401 and 403 are under permissions",
 }
 
@@ -173,22 +169,6 @@ func (f *facts) judgeFleet() Finding {
 	return ok(check, fleetAPIService+" is registered as "+f.name+" is")
 }
 
-func (f *facts) judgeService() Finding {
-	const check = "service"
-	namespace, name, port := f.serviceRef()
-	switch {
-	case apierrors.IsNotFound(f.serviceErr):
-		return fail(check, namespace+"/"+name+" is not there", install)
-	case f.serviceErr != nil:
-		return notChecked(check, namespace+"/"+name, f.serviceErr)
-	case f.service.Spec.Type == corev1.ServiceTypeExternalName:
-		return ok(check, fmt.Sprintf("%s/%s is %s", namespace, name, f.service.Spec.ExternalName))
-	case !slices.ContainsFunc(f.service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
-		return fail(check, fmt.Sprintf("%s/%s has no port %d, which the APIService names", namespace, name, port), "make the ports equal: apply the manifest again")
-	}
-	return ok(check, fmt.Sprintf("%s/%s has port %d", namespace, name, port))
-}
-
 func (f *facts) judgeEndpoints() Finding {
 	const check = "endpoints"
 	if f.slicesErr != nil {
@@ -197,6 +177,8 @@ func (f *facts) judgeEndpoints() Finding {
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return ok(check, "a service of type ExternalName needs none")
 	}
+	namespace, _, _ := f.serviceRef()
+	look := "see ready below; kubectl describe pods -n " + namespace + " says why: an image, a quota, Pod Security or a probe"
 	ready, all := 0, 0
 	for _, slice := range f.slices {
 		for _, endpoint := range slice.Endpoints {
@@ -208,11 +190,11 @@ func (f *facts) judgeEndpoints() Finding {
 	}
 	switch {
 	case all == 0:
-		return fail(check, "the service selects no pod", "see pods below; the selector must be a label of theirs")
+		return fail(check, "the service selects no pod", "kubectl get pods,statefulsets,deployments -n "+namespace+" shows whether there is one; the selector must be a label of its")
 	case ready == 0:
-		return fail(check, fmt.Sprintf("none of %d is ready", all), "see pods and ready below")
+		return fail(check, fmt.Sprintf("none of %d is ready", all), look)
 	case ready < all:
-		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), "see pods and ready below; the others serve")
+		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), look+"; the others serve")
 	}
 	return ok(check, fmt.Sprintf("%d ready", ready))
 }
@@ -221,62 +203,10 @@ func isReady(endpoint discoveryv1.Endpoint) bool {
 	return endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready
 }
 
-func (f *facts) judgePods() Finding {
-	const check = "pods"
-	if f.podsErr != nil {
-		return notChecked(check, "pods", f.podsErr)
-	}
-	namespace, _, _ := f.serviceRef()
-	if len(f.pods) == 0 {
-		if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
-			return warn(check, "none: the server runs elsewhere", "see to it there")
-		}
-		return fail(check, "there is none in namespace "+namespace, "kubectl describe statefulset,deployment -n "+namespace+" says why: an image, a quota or Pod Security")
-	}
-	var troubles []string
-	for _, pod := range f.pods {
-		if trouble := podTrouble(pod); trouble != "" {
-			troubles = append(troubles, pod.Name+": "+trouble)
-		}
-	}
-	if len(troubles) > 0 {
-		next := "kubectl logs -n " + namespace + " POD (--previous after a restart) and kubectl describe pod -n " + namespace + " POD"
-		if len(troubles) < len(f.pods) {
-			return warn(check, strings.Join(troubles, "; "), next)
-		}
-		return fail(check, strings.Join(troubles, "; "), next)
-	}
-	return ok(check, fmt.Sprintf("%d ready", len(f.pods)))
-}
-
-// podTrouble is why a pod is not ready, the closest cause first.
-func podTrouble(pod corev1.Pod) string {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			return "has no node: " + condition.Message
-		}
-	}
-	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if waiting := container.State.Waiting; waiting != nil && waiting.Reason != "PodInitializing" {
-			text := fmt.Sprintf("container %s waits: %s %s", container.Name, waiting.Reason, waiting.Message)
-			if last := container.LastTerminationState.Terminated; last != nil {
-				text += fmt.Sprintf(" (ended with %d %s)", last.ExitCode, last.Reason)
-			}
-			return strings.TrimSpace(text)
-		}
-	}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady && condition.Status != corev1.ConditionTrue {
-			return strings.TrimSpace("is not ready: " + condition.Message)
-		}
-	}
-	return ""
-}
-
 func (f *facts) judgeCABundle(now time.Time) Finding {
 	const check = "cabundle"
 	if len(f.registration.Spec.CABundle) == 0 {
-		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see pods and permissions"
+		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see permissions, and the pods of the server"
 		if f.byCertManager() {
 			next = "cert-manager's cainjector writes it: look at its log, and at the Certificate"
 		}
@@ -306,6 +236,11 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 		roots.AppendCertsFromPEM(f.registration.Spec.CABundle)
 	}
 	trusted := func(chain []*x509.Certificate, from string) *Finding {
+		if begin := chain[0].NotBefore; now.Before(begin) {
+			finding := fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and here it is %s", from, begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+				"the clocks differ: compare those of the server, of kube-apiserver and of this machine")
+			return &finding
+		}
 		between := x509.NewCertPool()
 		for _, cert := range chain[1:] {
 			between.AddCert(cert)
@@ -345,7 +280,7 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 		}
 		return ok(check, "secret "+servingSecret+" has a certificate that kube-apiserver trusts for "+host)
 	case apierrors.IsNotFound(f.secretErr):
-		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret, "if the server should make one: see pods and permissions")
+		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret, "if the server should make one: see permissions")
 	default:
 		return notChecked(check, "secret "+servingSecret, f.secretErr)
 	}
@@ -378,70 +313,6 @@ func (f *facts) judgePermissions() Finding {
 		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "install the rules of this version: helm upgrade, or kubectl apply -f artifacts/deploy/base/rbac.yaml")
 	}
 	return ok(check, f.account+" has what it needs")
-}
-
-// judgeEstablish lists the Roles and ClusterRoles that grant the permission to make a zone that no other encloses
-// (S3.2): create on zones/establish, and the former verb establish on zones, which a Role with all verbs on zones had
-// implicitly.
-func (f *facts) judgeEstablish() Finding {
-	const check = "establish"
-	if f.rolesErr != nil {
-		return notChecked(check, "Roles and ClusterRoles", f.rolesErr)
-	}
-	var now, before, outdated []string
-	look := func(role string, rules []rbacv1.PolicyRule) {
-		gives, names := false, []string(nil)
-		named, every := false, false
-		for _, rule := range rules {
-			if !anyOf(rule.APIGroups, "kubi.zone", "*") {
-				continue
-			}
-			if anyOf(rule.Resources, "zones/establish", "*/establish", "*") && anyOf(rule.Verbs, "create", "*") {
-				if gives = true; len(rule.ResourceNames) == 0 {
-					names = append(names, "every name")
-				}
-				names = append(names, rule.ResourceNames...)
-			}
-			if anyOf(rule.Resources, "zones", "*") {
-				named = named || slices.Contains(rule.Verbs, "establish")
-				every = every || slices.Contains(rule.Verbs, "*")
-			}
-		}
-		switch {
-		case gives:
-			now = append(now, fmt.Sprintf("%s (%s)", role, strings.Join(names, ", ")))
-		case named:
-			outdated = append(outdated, role)
-		case every:
-			before = append(before, role)
-		}
-	}
-	for _, role := range f.cluster {
-		look("ClusterRole "+role.Name, role.Rules)
-	}
-	for _, role := range f.roles {
-		look("Role "+role.Namespace+"/"+role.Name, role.Rules)
-	}
-	text := "zones/establish is given by " + listOrNone(now)
-	if len(before) > 0 {
-		text += "; all verbs on zones, which included the verb establish and no longer grant it, by " + listOrNone(before)
-	}
-	if len(outdated) > 0 {
-		return warn(check, text+"; the verb establish on zones, which does not count any more, by "+listOrNone(outdated),
-			"give verbs: [create] on resources: [zones/establish] in its place, with the same resourceNames")
-	}
-	return ok(check, text)
-}
-
-func anyOf(in []string, wanted ...string) bool {
-	return slices.ContainsFunc(in, func(one string) bool { return slices.Contains(wanted, one) })
-}
-
-func listOrNone(names []string) string {
-	if len(names) == 0 {
-		return "no Role"
-	}
-	return strings.Join(names, "; ")
 }
 
 // failingChecks lists the failed checks in the verbose answer of a health path.
@@ -491,7 +362,7 @@ func (f *facts) judgeReady() Finding {
 	case len(unreached) > 0:
 		return warn(check, "no server reachable from here: "+strings.Join(unreached, "; "), "usual from outside the cluster; run this where pods can be reached, or as a user with permission for pods/proxy")
 	}
-	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see service, endpoints and pods")
+	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")
 }
 
 // judgeEtcd reads /healthz?verbose, which has etcd's alarms. A server with an alarm may be ready: reads continue.
@@ -522,30 +393,6 @@ func (f *facts) judgeEtcd() Finding {
 	return warn(check, "no server reachable; etcd's alarms unknown", "see ready")
 }
 
-// judgeReplicas compares the images of the replicas with each other and with this program.
-func (f *facts) judgeReplicas() Finding {
-	const check = "replicas"
-	var tags []string
-	for _, pod := range f.pods {
-		for _, container := range pod.Spec.Containers {
-			name, _, _ := strings.Cut(container.Image, "@")
-			if _, tag, ok := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":"); ok && !slices.Contains(tags, tag) {
-				tags = append(tags, tag)
-			}
-		}
-	}
-	slices.Sort(tags)
-	switch {
-	case len(tags) > 1:
-		return warn(check, "they run several versions: "+strings.Join(tags, ", "), "usual during an upgrade; else kubectl rollout status")
-	case len(tags) == 1 && strings.TrimPrefix(tags[0], "v") != version.Number():
-		return warn(check, fmt.Sprintf("they run %s, this program is v%s: its checks may not fit the server", tags[0], version.Number()), "use the doctor of that version")
-	case len(tags) == 1:
-		return ok(check, "they run this version, "+tags[0])
-	}
-	return ok(check, "server version unknown: no image has a tag")
-}
-
 func (f *facts) judgeAnswer() Finding {
 	const check = "api"
 	if f.discovery != nil {
@@ -554,104 +401,23 @@ func (f *facts) judgeAnswer() Finding {
 	return ok(check, "kube-apiserver passes requests on and gets answers")
 }
 
-// leaseSlack is added to the duration of the controller's Lease, because clocks differ.
-const leaseSlack = time.Minute
-
-// judgeController reads the Lease of the controller. Without a controller nothing is delivered, and the Ready of Zones
-// and Records that the server cannot decide alone stays Unknown (S6.7).
-func (f *facts) judgeController(now time.Time) Finding {
-	const check = "controller"
-	namespace, _, _ := f.serviceRef()
-	at := namespace + "/" + controllerLease
-	if f.leaseErr != nil && !apierrors.IsNotFound(f.leaseErr) {
-		return notChecked(check, "Lease "+at, f.leaseErr)
-	}
-	fault := "there is no Lease " + at + ", so no controller has run"
-	if f.lease != nil {
-		spec := f.lease.Spec
-		holder, renewed, lasts := ptr.Deref(spec.HolderIdentity, ""), ptr.Deref(spec.RenewTime, metav1.MicroTime{}), time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second
-		if holder != "" && now.Before(renewed.Add(lasts+leaseSlack)) {
-			return ok(check, holder+" is active: it holds Lease "+at)
-		}
-		fault = "no controller is active: Lease " + at + " was renewed last at " + renewed.UTC().Format(time.RFC3339)
-	}
-	if f.classes == 0 && f.undecided == 0 {
-		if f.objectsErr != nil {
-			return notChecked(check, fault+"; whether one is needed", f.objectsErr)
-		}
-		return ok(check, fault+"; none is needed: there is no DNSClass, and no Zone or Record waits for one")
-	}
-	return warn(check, fmt.Sprintf("%s: %d DNSClasses deliver nothing, and %d Zones and Records stay Ready=Unknown", fault, f.classes, f.undecided),
-		"install it: controller.enabled=true of the chart, or the component artifacts/deploy/controller (docs/install.md); and see its pods: kubectl get pods -n "+namespace+" -l app.kubernetes.io/name="+controllerLease+"; one that was started with another --lease is not seen here")
-}
-
-// maxNamed bounds the Zones and Records that a finding names.
-const maxNamed = 20
-
-// listMessages names the first objects with what is said of each, and counts the others.
-func listMessages(objects []objectMessage) string {
-	var texts []string
-	for _, o := range objects[:min(len(objects), maxNamed)] {
-		texts = append(texts, fmt.Sprintf("%s/%s: %s", o.namespace, o.name, o.message))
-	}
-	if more := len(objects) - len(texts); more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, "; ")
-}
-
-// judgeHeld lists the zones that a mass deletion holds, each with the command that lets it through (S7.5).
-func (f *facts) judgeHeld() Finding {
-	const check = "held"
-	if len(f.held) == 0 {
-		if f.objectsErr != nil {
-			return notChecked(check, "all Zones", f.objectsErr)
-		}
-		return ok(check, "no zone is held by a mass deletion")
-	}
-	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s", len(f.held), listMessages(f.held)),
-		"restore the removed Records, or run the command of the zone (docs/operations.md, Mass deletions)")
-}
-
-// judgeDelegations lists the Delegations that are in force nowhere (S4.8).
-func (f *facts) judgeDelegations() Finding {
-	const check = "delegations"
-	if len(f.idle) == 0 {
-		if f.objectsErr != nil {
-			return notChecked(check, "Delegations", f.objectsErr)
-		}
-		return ok(check, "each is in force")
-	}
-	return warn(check, fmt.Sprintf("%d are in force nowhere: %s", len(f.idle), listMessages(f.idle)),
-		"make the Zone that spec.zoneRef names, in the namespace of the Delegation, or delete the Delegation")
-}
-
-// judgeRecords lists the Records that are refused now, which an upgrade releases or has released (S5.9).
-func (f *facts) judgeRecords() Finding {
-	const check = "records"
+// judgeNamespaces names the namespaces that are gone and have left objects: kube-controller-manager empties a namespace
+// before it goes, so these were restored from a backup, or their namespace was finalised by force (S8.3).
+func (f *facts) judgeNamespaces() Finding {
+	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {
-		return fail(check, "Zones and Records cannot be listed: "+f.objectsErr.Error(), "one unreadable object fails the whole list: kubizone fsck names its key; see docs/operations.md, Damage")
+		return fail(check, "objects cannot be listed: "+f.objectsErr.Error(), "one unreadable object fails the whole list: kubizone fsck names its key; see docs/operations.md, Damage")
 	}
 	if f.objectsErr != nil {
-		return notChecked(check, "Zones and Records", f.objectsErr)
+		return notChecked(check, "the namespaces of Zones, Delegations and Records", f.objectsErr)
 	}
 	var texts []string
-	stand := 0
-	for _, r := range f.outdated {
-		where := "in no zone"
-		if r.stands {
-			stand++
-			where = "in its zone until a server of this version has started"
-		}
-		texts = append(texts, fmt.Sprintf("%s/%s, %s: %s", r.namespace, r.name, where, r.message))
+	for _, namespace := range slices.Sorted(maps.Keys(f.left)) {
+		texts = append(texts, fmt.Sprintf("%s (%d)", namespace, f.left[namespace]))
 	}
 	if len(texts) == 0 {
-		return ok(check, "no Record of an earlier version is refused")
+		return ok(check, "each that has Zones, Delegations or Records is there")
 	}
-	more := ""
-	if n := len(texts) - maxNamed; n > 0 {
-		texts, more = texts[:maxNamed], fmt.Sprintf("; and %d more, which kubizone fsck lists", n)
-	}
-	return warn(check, fmt.Sprintf("%d are refused now, %d of them in their zones: %s%s", len(f.outdated), stand, strings.Join(texts, "; "), more),
-		"their owners rewrite them; for a type by number the owner of the zone adds a rule that names it (semantics S5.9)")
+	return warn(check, "these are gone and have left Zones, Delegations or Records, which are still served: "+strings.Join(texts, ", "),
+		"make the namespace again, or remove what it left: kubectl delete records,delegations,zones --all -n NAMESPACE")
 }

@@ -13,10 +13,8 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,7 +57,6 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 	yes, port := true, int32(10250)
 	serving := leaf(t, ca, servedName, 90*24*time.Hour)
 	return &facts{
-		lease: leaseOf("controller-1", now), classes: 1, undecided: 1,
 		secret: &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}},
 		name:   "v1alpha1.kubi.zone", version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
 		registration: &apiregistrationv1.APIService{
@@ -78,10 +75,6 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 		}},
 		answers: []answer{{from: "10.0.0.7:10250", direct: true, chain: []*x509.Certificate{serving.Cert}, readyz: readyz, health: healthz}},
 	}, ca
-}
-
-func leaseOf(holder string, renewed time.Time) *coordinationv1.Lease {
-	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &metav1.MicroTime{Time: renewed}, LeaseDurationSeconds: new(int32(15))}}
 }
 
 func find(t *testing.T, findings []Finding, check string) Finding {
@@ -125,15 +118,6 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.absent = []string{"validatingadmissionpolicies.admissionregistration.k8s.io"}
 		}, "version", Fail, "validatingadmissionpolicies", "--disable-admission-plugins"},
-		"no controller ever": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr, f.undecided = nil, notFound, 0 }, "controller", Warn, "no Lease kubizone-system/kubizone-controller", "artifacts/deploy/controller"},
-		"no controller now": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.lease, f.classes, f.undecided = leaseOf("controller-1", now.Add(-3*time.Minute)), 0, 7
-		}, "controller", Warn, "7 Zones and Records stay Ready=Unknown", "kubectl get pods -n kubizone-system"},
-		"controller let go": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease = leaseOf("", now) }, "controller", Warn, "no controller is active", "artifacts/deploy/controller"},
-		"no controller, and none needed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.lease, f.leaseErr, f.classes, f.undecided = nil, notFound, 0, 0
-		}, "controller", OK, "none is needed", ""},
-		"controller unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr = nil, forbidden }, "controller", Warn, "could not be read", "permission to read"},
 		"no APIService":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, notFound }, "apiservice", Fail, "does not exist", "kubectl apply"},
 		"APIService unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, forbidden }, "apiservice", Warn, "could not be read", "permission to read"},
 		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.Service = nil }, "apiservice", Fail, "CustomResourceDefinition", "migration.md"},
@@ -142,7 +126,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		}, "apiservice", Fail, automanaged, "kubectl label"},
 		"no verification":      {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.InsecureSkipTLSVerify = true }, "apiservice", Fail, "insecureSkipTLSVerify", "false"},
 		"FailedDiscoveryCheck": {unavailable("FailedDiscoveryCheck", "context deadline exceeded"), "available", Fail, "context deadline exceeded", "10250"},
-		"MissingEndpoints":     {unavailable("MissingEndpoints", "none"), "available", Fail, "MissingEndpoints", "pods below"},
+		"MissingEndpoints":     {unavailable("MissingEndpoints", "none"), "available", Fail, "MissingEndpoints", "endpoints below"},
 		"ServiceNotFound":      {unavailable("ServiceNotFound", "none"), "available", Fail, "ServiceNotFound", "kubectl apply"},
 		"ServicePortError":     {unavailable("ServicePortError", "none"), "available", Fail, "ServicePortError", "port"},
 		"EndpointsNotFound":    {unavailable("EndpointsNotFound", "none"), "available", Fail, "EndpointsNotFound", "below"},
@@ -155,27 +139,10 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.fleet.Spec.CABundle = nil }, "apiservice-bind9", Fail, "caBundle", "--apiservice=v1alpha1.kubi.zone,v1alpha1.bind9.kubi.zone"},
 		"fleet not available": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.fleet.Status.Conditions[0].Status, f.fleet.Status.Conditions[0].Reason = apiregistrationv1.ConditionFalse, "MissingEndpoints"
-		}, "apiservice-bind9", Fail, "MissingEndpoints", "pods below"},
-		"no service":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service, f.serviceErr = nil, notFound }, "service", Fail, "not there", "kubectl apply"},
-		"another port":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service.Spec.Ports[0].Port = 8443 }, "service", Fail, "no port 443", "equal"},
+		}, "apiservice-bind9", Fail, "MissingEndpoints", "endpoints below"},
 		"nothing selected": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
 		"none ready":       {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false }, "endpoints", Fail, "none of 1", "ready below"},
-		"no pods":          {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods = nil }, "pods", Fail, "none in namespace kubizone-system", "describe"},
-		"image": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "apiserver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
-		}, "pods", Fail, "ImagePullBackOff no such image", "describe"},
-		"crash": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "apiserver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}}}
-		}, "pods", Fail, "ended with 1", "--previous"},
-		"no node": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.pods[0].Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}}
-		}, "pods", Fail, "0/3 nodes", "describe"},
-		"one of two": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			other := *f.pods[0].DeepCopy()
-			other.Status.Conditions[0].Status, other.Status.Conditions[0].Message = corev1.ConditionFalse, "starting"
-			f.pods = append(f.pods, other)
-		}, "pods", Warn, "starting", "logs"},
-		"caBundle empty": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.CABundle = nil }, "cabundle", Fail, "empty", "--serving-cert-secret"},
+		"caBundle empty":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.CABundle = nil }, "cabundle", Fail, "empty", "--serving-cert-secret"},
 		"caBundle empty with cert-manager": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.registration.Spec.CABundle, f.registration.Annotations = nil, map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
 		}, "cabundle", Fail, "empty", "cainjector"},
@@ -193,6 +160,13 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"served for another name": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			f.answers[0].chain = []*x509.Certificate{leaf(t, ca, "localhost", 90*24*time.Hour).Cert}
 		}, "certificate", Fail, servedName, "names"},
+		"clocks differ": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			later, err := pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(2*time.Hour), 90*24*time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.answers[0].chain = []*x509.Certificate{later.Cert}
+		}, "certificate", Fail, "is valid from", "the clocks differ"},
 		"not renewed": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			f.answers[0].chain = []*x509.Certificate{leaf(t, ca, servedName, 24*time.Hour).Cert}
 		}, "certificate", Warn, "expires on", "renewed"},
@@ -224,22 +198,10 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		}, "ready", Warn, "i/o timeout", "outside the cluster"},
 		"a Zone cannot be read": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.objectsErr = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "proto: illegal wireType 7"}}
-		}, "records", Fail, "illegal wireType", "kubizone fsck names its key"},
-		"a mass deletion holds a zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.held = []objectMessage{{"infra", "example", "12 of 20 RRsets were removed: kubectl annotate zone example"}}
-		}, "held", Warn, "1 held by a mass deletion: infra/example: 12 of 20 RRsets were removed: kubectl annotate zone example", "restore"},
-		"Zones unseen, and whether one is held": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "held", Warn, "could not be read", "permission to read"},
-		"a Delegation for no zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.idle = []objectMessage{{"infra", "team-a", "zone infra/never does not exist"}}
-		}, "delegations", Warn, "1 are in force nowhere: infra/team-a: zone infra/never does not exist", "spec.zoneRef"},
-		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be read", "permission to read"},
-		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			other := *f.pods[0].DeepCopy()
-			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"
-			f.pods = append(f.pods, other)
-		}, "replicas", Warn, "v0.0.9, v" + version.Number(), "rollout"},
-		"another version": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods[0].Spec.Containers[0].Image = "kubizone:v9.0.0" }, "replicas", Warn, "v9.0.0", "doctor of that version"},
-		"no answer":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.discovery = errors.New("unable to handle the request") }, "api", Fail, "unable to handle", "first FAIL"},
+		}, "namespaces", Fail, "illegal wireType", "kubizone fsck names its key"},
+		"a namespace gone": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.left = map[string]int{"team-b": 2, "team-a": 1} }, "namespaces", Warn, "team-a (1), team-b (2)", "kubectl delete records,delegations,zones --all -n"},
+		"Zones unseen":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "namespaces", Warn, "could not be read", "permission to read"},
+		"no answer":        {func(_ *testing.T, f *facts, _ *pki.Pair) { f.discovery = errors.New("unable to handle the request") }, "api", Fail, "unable to handle", "first FAIL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, ca := healthy(t)
@@ -317,32 +279,5 @@ func TestValidate_namesEveryFlag(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v does not name %s", err, flag)
 		}
-	}
-}
-
-// S3.2: Roles that give the right to make standalone zones, and Roles that gave it by the former verb.
-func TestJudge_listsWhoMayEstablish(t *testing.T) {
-	rule := func(group, resource, verb string, names ...string) []rbacv1.PolicyRule {
-		return []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}}
-	}
-	f, _ := healthy(t)
-	f.cluster = []rbacv1.ClusterRole{
-		{ObjectMeta: metav1.ObjectMeta{Name: "cluster-admin"}, Rules: rule("*", "*", "*")},
-		{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: rule("*", "*", "get")},
-		{ObjectMeta: metav1.ObjectMeta{Name: "deployer"}, Rules: rule("apps", "*", "*")},
-	}
-	f.roles = []rbacv1.Role{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "one"}, Rules: rule("kubi.zone", "zones/establish", "create", "a.example", "b.example")},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "team-b", Name: "zones"}, Rules: rule("kubi.zone", "zones", "*")},
-	}
-	got := find(t, judgeFacts(f, now), "establish")
-	want := Finding{Check: "establish", Status: OK, Message: "zones/establish is given by ClusterRole cluster-admin (every name); Role team-a/one (a.example, b.example); " +
-		"all verbs on zones, which included the verb establish and no longer grant it, by Role team-b/zones"}
-	if got != want {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-	f.roles = append(f.roles, rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "team-c", Name: "old"}, Rules: rule("kubi.zone", "zones", "establish", "c.example")})
-	if got := find(t, judgeFacts(f, now), "establish"); got.Status != Warn || !strings.Contains(got.Message, "Role team-c/old") || !strings.Contains(got.Next, "zones/establish") {
-		t.Errorf("a Role with the old verb: %+v", got)
 	}
 }
