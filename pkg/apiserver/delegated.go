@@ -20,9 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
@@ -30,7 +28,6 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/reaper"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -167,8 +164,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
-// applyCore is what follows kube-apiserver's objects: admission, which also asks the ledger, priority and fairness, and
-// the reaper.
+// applyCore is what follows kube-apiserver's objects: admission, which also asks the ledger, and priority and fairness.
 func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
@@ -190,38 +186,12 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 		delegation.NewInitializer(ledger), quotas{}); err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
-	if err := addReaper(config, client, ledger); err != nil {
-		return nil, err
-	}
-	rules := append(slices.Clone(reaperRules), rulesOfAdmission(d.plugins())...)
+	rules := append(slices.Clone(namespaceRules), rulesOfAdmission(d.plugins())...)
 	if d.Features.EnablePriorityAndFairness {
 		rules = append(rules, flowControlRules...)
 	}
 	permissions.needs = append(permissions.needs, need{"--kubeconfig", client, rules})
 	return client, nil
-}
-
-// addReaper removes what namespaces left that are gone (S8.3), as long as the server serves: it goes through our own
-// API.
-func addReaper(config *genericapiserver.RecommendedConfig, client kubernetes.Interface, store reaper.Store) error {
-	objects, err := versioned.NewForConfig(config.LoopbackClientConfig)
-	if err != nil {
-		return fmt.Errorf("loopback client: %w", err)
-	}
-	namespaces := config.SharedInformerFactory.Core().V1().Namespaces()
-	namespaces.Informer() // before the factory starts what it was asked for
-	reaper, err := reaper.New(reaper.Config{Informer: namespaces, Live: client.CoreV1(), Objects: objects, Store: store})
-	if err != nil {
-		return err
-	}
-	return config.AddPostStartHook("kubizone-reaper", func(hook genericapiserver.PostStartHookContext) error {
-		go func() {
-			if err := reaper.Run(hook); err != nil {
-				klog.FromContext(hook).Error(err, "What namespaces left that are gone stays until the server is started again")
-			}
-		}()
-		return nil
-	})
 }
 
 // plugins are the admission plugins that run.

@@ -45,6 +45,8 @@ type Metrics struct {
 	feed   *fromjournal.Source
 	set    *zoneview.Set
 	writes *metrics.CounterVec
+	// countGone counts the namespaces that are gone and have objects here.
+	countGone func() (float64, bool)
 	// Measured now and then; -1 before the first time.
 	backlog, journal atomic.Int64
 }
@@ -102,6 +104,9 @@ var serverMetrics = []metric{
 	counter("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(m *Metrics) int64 { _, failed := m.feed.Counts(); return failed }),
 	gauge("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(m *Metrics) (float64, bool) {
 		return float64(m.ledger.HeldZones()), true
+	}),
+	gauge("kubizone_namespaces_gone", "Namespaces that are gone and have left objects, which are still served; kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
+		return m.countGone()
 	}),
 	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
 }

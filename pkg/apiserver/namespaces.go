@@ -48,6 +48,20 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
+// countGone counts those of names that are not there; false before it is known which are.
+func (n *namespaces) countGone(names []string) (float64, bool) {
+	if n.lister == nil {
+		return 0, true
+	}
+	gone := 0.0
+	for _, name := range names {
+		if n.find(name) == nil {
+			gone++
+		}
+	}
+	return gone, n.synced()
+}
+
 // isTerminating says whether a namespace is being deleted.
 func (n *namespaces) isTerminating(name string) bool {
 	found := n.find(name)

@@ -30,6 +30,12 @@ func TestNamespaces_terminate_S2_8(t *testing.T) {
 			t.Errorf("%s terminates standalone", namespace)
 		}
 	}
+	if n, known := (&namespaces{lister: cluster.lister, synced: func() bool { return true }}).countGone([]string{"stays", "goes", "gone"}); n != 1 || !known {
+		t.Errorf("%g namespaces are gone, known %t", n, known)
+	}
+	if n, known := standalone.countGone([]string{"gone"}); n != 0 || !known {
+		t.Errorf("standalone %g namespaces are gone, known %t", n, known)
+	}
 	// Labels are the namespace's, and of one that is not known there is the name.
 	if labels := cluster.labelsOf("stays"); len(labels) != 1 || labels["dns"] != "public" {
 		t.Errorf("labels %v", labels)

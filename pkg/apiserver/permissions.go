@@ -64,7 +64,7 @@ var (
 	accessReviewRules = []rule{
 		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of system:masters is allowed anything"},
 	}
-	reaperRules = []rule{
+	namespaceRules = []rule{
 		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and namespaces that are gone are not noticed"},
 	}
 	flowControlRules = []rule{

@@ -138,6 +138,7 @@ type storageOptions struct {
 func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
+	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),

@@ -29,7 +29,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/applier"
 	"kubi.zone/kubizone/pkg/cmd/backup"
@@ -85,7 +84,6 @@ changes a record, and secondaries are told within a second.`,
 		backup.NewCommand(),
 		restore.NewCommand(),
 		replacemember.NewCommand(),
-		adoptcluster.NewCommand(),
 		peercert.NewCommand(),
 		controller.NewCommand(),
 		fleetcmd.NewCommand(),

@@ -15,7 +15,7 @@
 //	    former one until every pod has it.
 //	F4. A configuration that cannot be rendered is not applied: servers keep the one that they have.
 //	F5. An instance that is deleted leaves nothing. Objects of one that is gone for another reason are removed with
-//	    the brakes of S8.3: two live 404s ten minutes apart, a share of the servers an hour, nothing of another
+//	    brakes: two live 404s ten minutes apart, a share of the servers an hour, nothing of another
 //	    installation.
 //
 // It does not know which zones there are: servers get them by catalogs, or by their agent.

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
-// The brakes of the sweep are those of the reaper (S8.3).
+// The brakes of the sweep: what it does wrong is DNS that is gone.
 const (
 	// confirmAfter is the time between the two 404s about an owner.
 	confirmAfter = 10 * time.Minute

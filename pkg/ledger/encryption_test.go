@@ -242,7 +242,6 @@ func TestEncryption_comesLater(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
-	cluster := store.Must(s.Ledger.RememberCluster(t.Context(), "uid"))
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "before", "numbat.example.org.", "A", "192.0.2.1")))
 	if err := opens(t, st, provided("identity", "one")); err != nil || isSealed(t, st) {
@@ -253,8 +252,8 @@ func TestEncryption_comesLater(t *testing.T) {
 	st.Encryption = provided("one", "identity")
 	later := st.Server()
 	store.Must(later.CreateRecord(t.Context(), store.Record("team", "after", "quokka.example.org.", "TXT", `"echidna"`)))
-	if now := store.Must(later.Ledger.RememberCluster(t.Context(), "other")); now != cluster || !isSealed(t, st) {
-		t.Errorf("cluster %q, sealed %t", now, isSealed(t, st))
+	if !isSealed(t, st) {
+		t.Error("no key is sealed")
 	}
 	st.MustBeClean()
 	keys := layout.Keys{Prefix: st.Prefix}

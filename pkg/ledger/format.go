@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// stored is the part of the config key about the form of the store; cluster.go has the rest. A store of the first two
+// stored is the part of the config key about the form of the store. A store of the first two
 // formats has no leastReader: programs of that time compare format alone, 1 for plain internal keys and 2 for sealed
 // ones.
 type stored struct {

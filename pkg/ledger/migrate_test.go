@@ -81,12 +81,11 @@ func TestMigration3_namesTheLeastReader(t *testing.T) {
 			st := store.New(t, change)
 			before := st.Server()
 			store.Must(before.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
-			store.Must(before.Ledger.RememberCluster(t.Context(), "uid"))
 			keys := configOf(t, st)["keys"]
 			st.Old(format)
 			s := st.Server()
 			says(t, st, ledger.Format, ledger.LeastReader())
-			if c := configOf(t, st); c["keys"] != keys || c["cluster"] != "uid" {
+			if c := configOf(t, st); c["keys"] != keys {
 				t.Errorf("config lost what it said: %v", c)
 			}
 			store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
@@ -106,7 +105,6 @@ func TestOpen_refusesAStoreForNewerPrograms(t *testing.T) {
 	_, refused["open the store"] = ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, nil)
 	_, refused["read"] = ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, nil)
 	_, refused["fsck"] = fsck.Run(t.Context(), fsck.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: store.Codec(), Records: store.Codec()})
-	_, refused["adopt-cluster"] = ledger.AdoptCluster(t.Context(), st.Client.Client, st.Prefix, "other")
 	for what, err := range refused {
 		if !errors.Is(err, ledger.ErrFormat) {
 			t.Errorf("%s: %v", what, err)
@@ -126,7 +124,6 @@ func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
 	}
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
-	store.Must(s.Ledger.RememberCluster(t.Context(), "uid"))
 	st.Encryption = provided("one", "identity") // which writes the key too
 	store.Must(st.Server().WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { z.Labels = map[string]string{"a": "b"} }))
 	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["keys"] == nil || c["leastReader"] != float64(ledger.LeastReader()) {

@@ -69,6 +69,22 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
+// Namespaces are those that have anything stored; none where there are no budgets.
+func (b *Budgets) Namespaces() []string {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []string
+	for namespace, a := range b.accounts {
+		if a.stored > 0 {
+			all = append(all, namespace)
+		}
+	}
+	return all
+}
+
 // findTop returns the namespaces that have most stored, and that owe most.
 func (b *Budgets) findTop() (stored, written []sample) {
 	b.mu.Lock()
