@@ -50,9 +50,9 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	}
 }
 
-// TestMain_everyCommandIsInTheREADME: a command that the README does not list is one that no user looks for.
-func TestMain_everyCommandIsInTheREADME(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// TestMain_everyCommandIsInTheIndex: a command that docs/README.md does not list is one that no user looks for.
+func TestMain_everyCommandIsInTheIndex(t *testing.T) {
+	readme, err := os.ReadFile("../../docs/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestMain_everyCommandIsInTheREADME(t *testing.T) {
 		}
 		known++
 		if !regexp.MustCompile("`(kubizone )?" + command.Name() + "[ `]").MatchString(table) {
-			t.Errorf("README.md: its table of commands has no row for kubizone %s", command.Name())
+			t.Errorf("docs/README.md: its table of commands has no row for kubizone %s", command.Name())
 		}
 	}
 	if known < 8 {

@@ -20,12 +20,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// M9: the commands of README.md that install the chart, delegate a name to a tenant and ask a BIND for it do what the
-// page shows. The test has the part of a kubelet, of a load balancer and of the administrator of that BIND: it runs the
-// programs of the Deployments, and writes the addresses of this machine into the files of artifacts/start.
+// M9: the command of README.md that installs the chart, and those of docs/install.md that delegate a name to a tenant
+// and ask a BIND for it, do what the pages show. The test has the part of a kubelet, of a load balancer and of the
+// administrator of that BIND: it runs the programs of the Deployments, and writes the addresses of this machine into
+// the files of artifacts/start.
 func TestReadme_installs(t *testing.T) {
 	t.Parallel()
-	commands, err := rig.ReadConsole("../../README.md", "Install")
+	commands, err := rig.ReadConsole("../../docs/install.md", "The first name at a BIND of yours")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestReadme_installs(t *testing.T) {
 		out, err := command.CombinedOutput() // a refusal is on the page too: what is printed decides
 		if got := strings.TrimSpace(string(out)); c.Output != "...\n" {
 			if d := cmp.Diff(strings.TrimSpace(c.Output), got); d != "" {
-				t.Fatalf("$ %s(- README.md, + real)\n%s", c.Line, d)
+				t.Fatalf("$ %s(- docs/install.md, + real)\n%s", c.Line, d)
 			}
 		} else if err != nil {
 			t.Fatalf("$ %s%v\n%s", c.Line, err, got)
@@ -90,9 +91,9 @@ func TestReadme_installs(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {
-		t.Error("README.md asks no name server")
+		t.Error("docs/install.md asks no name server")
 	}
-	r.diagnosed("as README.md installs", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK"})
+	r.diagnosed("as the pages install", 0, map[string]string{"available": "OK", "permissions": "OK", "ready": "OK"})
 }
 
 // copyStart copies artifacts/start below dir, with the addresses of this machine.

@@ -39,13 +39,13 @@ func TestProviders_areComplete(t *testing.T) {
 			t.Errorf("%s: the table that begins with %q lists %v, the provider blocks of DNSClassSpec are %v", page, before, listed, blocks)
 		}
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	readme, err := os.ReadFile(filepath.Join(root, "docs/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range blocks {
 		if !strings.Contains(string(readme), "(`"+kind+"`)") {
-			t.Errorf("README.md: the row of `kubizone controller` does not name `%s`", kind)
+			t.Errorf("docs/README.md: the row of `kubizone controller` does not name `%s`", kind)
 		}
 	}
 }
