@@ -27,22 +27,30 @@ KUBE ?=
 
 .DEFAULT_GOAL := help
 
+# A target with ## is one of each day, one with ##- is not.
 .PHONY: help
-help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help: ##- print the targets of a day
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo 'make help-all         the other targets: longer tests, judges, benchmarks, releases'
 
+.PHONY: help-all
+help-all: ##- print all targets
+	@awk -F ':.*##-? ' '/^[a-z-]+:.*##-? / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Without symbols and DWARF, as the image has it: stack traces and profiles need neither.
 .PHONY: build
-build: ## build bin/kubizone, bin/bind-agent and bin/webhook-server from vendor/, without symbols and DWARF as the image has it: stack traces and profiles need neither
+build: ## build the programs into bin/, from vendor/
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
 	$(COMPILE) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/bind-agent ./webhook-server
 
 .PHONY: run
-run: build ## start everything in one process with the examples and the root zone; Ctrl-C stops it
+run: build ## start everything in one process with the examples; Ctrl-C stops it
 	bin/kubizone up --data-dir .kubizone --dns-view "" --dns-view root \
 		--load artifacts/examples --load root=test/testdata/root-2018031200.zone
 
+# The packages that take the longest first, else one of them runs alone at the end.
 .PHONY: test
-test: peers ## vet and the tests of PKG, those first that take the longest (else one of them runs alone at the end), without the race detector, test-idle, test-broken and soak
+test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
 	hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && \
 	KUBE_BIN=$$(hack/build-kube.sh $(KUBE) kubectl kube-apiserver kube-controller-manager $(if $(KUBE),,sample-apiserver)) && \
 	export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
@@ -53,28 +61,28 @@ test: peers ## vet and the tests of PKG, those first that take the longest (else
 	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...; }; }
 
 .PHONY: test-gardener
-test-gardener: peers ## vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
+test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
 	hack/build-tool.sh helm && hack/build-tool.sh crane && KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...
 
 .PHONY: test-long
-test-long: ## test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release
+test-long: ##- test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release
 	hack/build-bindcar.sh
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 	$(if $(filter ./...,$(PKG)),$(MAKE) --no-print-directory test-oldest)
 
 .PHONY: test-oldest
-test-oldest: ## the tests in a cluster and of the installation with the oldest Kubernetes that is supported
+test-oldest: ##- the tests in a cluster and of the installation with the oldest Kubernetes that is supported
 	$(MAKE) --no-print-directory test KUBE=--oldest PKG="./test/cluster ./test/deploy"
 
 .PHONY: test-race
-test-race: peers ## those of PKG that are concurrent, under the race detector
+test-race: peers ## the tests of concurrent packages under the race detector
 	KUBE_BIN=$$(hack/build-kube.sh kubectl) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	packages=$$($(GO) list $(PKG) | grep -E '/$(RACE)(/|$$)'); test -z "$$packages" || \
 	CGO_ENABLED=1 $(GO) run ./test/slowest -race -short -vet=off -p 2 -timeout 20m $$packages
 
 .PHONY: test-idle
-test-idle: ## 1,000 zones that do not change: for ten minutes nothing is written and nobody asked (15 minutes)
+test-idle: ##- 1,000 zones that do not change: for ten minutes nothing is written and nobody asked (15 minutes)
 	KUBIZONE_TEST_IDLE=10m $(GO) test -count=1 -run Idle -timeout 40m -v ./test/delivery
 
 # SEED is of what test-broken and soak do: a failure prints it. BROKEN are the compares left out: zone, facts or all.
@@ -82,17 +90,17 @@ SEED ?= 0
 BROKEN ?= zone
 
 .PHONY: test-broken
-test-broken: ## servers that leave out a compare: the models find out, and say it in few operations
+test-broken: ##- servers that leave out a compare: the models find out, and say it in few operations
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) test -vet=off -count=1 -timeout 60m -v -run TestShrink_brokenServers ./test/model -broken $(BROKEN) -seed $(SEED)
 
 .PHONY: judges
-judges: peers ## the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 60 odd zones and all values that are made of each type through all four
+judges: peers ##- the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 60 odd zones and all values that are made of each type through all four
 	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 60m -v ./test/interop/known_types
 	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 120m -v ./test/interop/odd_zones -zones 60 -values 0 -seed $(SEED)
 
 .PHONY: attacks
-attacks: peers ## what a tenant may try, by number, and every test that shows a refusal, wherever it is
+attacks: peers ##- what a tenant may try, by number, and every test that shows a refusal, wherever it is
 	hack/build-tool.sh helm && \
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) test -vet=off -count=1 -timeout 40m -v ./test/security -everywhere
@@ -102,7 +110,7 @@ NOISY ?= 5m
 NOISE_RATE ?= 200
 
 .PHONY: noise
-noise: ## one tenant writes, lists and is refused, NOISE_RATE times a second: the p99 of another's writes less than doubles; and what one in a large zone does with its budget and without
+noise: ##- one tenant writes, lists and is refused, NOISE_RATE times a second: the p99 of another's writes less than doubles; and what one in a large zone does with its budget and without
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -timeout 0 -v -run 'TestNoise_aQuietTenantIsServed|TestNoise_octets' ./test/security -noisy $(NOISY) -noise-rate $(NOISE_RATE)
 
@@ -110,7 +118,7 @@ noise: ## one tenant writes, lists and is refused, NOISE_RATE times a second: th
 SOAK ?= 20m
 
 .PHONY: soak
-soak: ## every fault in its long form, then faults chosen at random for SOAK (an hour on two cores)
+soak: ##- every fault in its long form, then faults chosen at random for SOAK (an hour on two cores)
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED)
 
@@ -118,35 +126,35 @@ soak: ## every fault in its long form, then faults chosen at random for SOAK (an
 BENCH ?=
 
 .PHONY: bench
-bench: ## the ledger against the same server without it, in pairs, and reads of a big zone (10 minutes)
+bench: ##- the ledger against the same server without it, in pairs, and reads of a big zone (10 minutes)
 	$(GO) run ./test/bench $(BENCH)
 
 .PHONY: bench-cluster
-bench-cluster: ## Records against a CRD and sample-apiserver behind a real kube-apiserver, as system:masters and as a tenant (10 minutes)
+bench-cluster: ##- Records against a CRD and sample-apiserver behind a real kube-apiserver, as system:masters and as a tenant (10 minutes)
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver sample-apiserver) && export KUBE_BIN && $(GO) run ./test/bench/cluster $(BENCH)
 
 .PHONY: bench-delivery
-bench-delivery: ## from a change to the answer of a secondary and the call of a webhook, transfers, memory of the primary (15 minutes)
+bench-delivery: ##- from a change to the answer of a secondary and the call of a webhook, transfers, memory of the primary (15 minutes)
 	$(GO) run ./test/bench/delivery $(BENCH)
 
 .PHONY: bench-large
-bench-large: build ## how a server grows, to a million records and a hundred thousand zones (an hour; later runs half of that)
+bench-large: build ##- how a server grows, to a million records and a hundred thousand zones (an hour; later runs half of that)
 	$(GO) run ./test/bench/large $(BENCH)
 
 .PHONY: bench-fleet
-bench-fleet: ## 1,000 BIND servers as objects and 10,000 zones: requests while nothing changes, memory, a changed option, a changed zone (15 minutes, as root)
+bench-fleet: ##- 1,000 BIND servers as objects and 10,000 zones: requests while nothing changes, memory, a changed option, a changed zone (15 minutes, as root)
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver kube-controller-manager) && export KUBE_BIN && $(GO) run ./test/bench/fleet $(BENCH)
 
 .PHONY: bench-go
-bench-go: ## the packages' own Go benchmarks
+bench-go: ##- the packages' own Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m $(PKG)
 
 .PHONY: verify
-verify: ## what must hold before a change lands: format, headers, generated code, vendor/, linters, a test for each sentence
+verify: ## check format, headers, generated code, vendor/ and linters
 	@hack/each.sh verify
 
 .PHONY: semantics
-semantics: ## print which tests name which sentence of docs/semantics.md
+semantics: ##- print which tests name which sentence of docs/semantics.md
 	@$(GO) run ./test/semantics
 
 .PHONY: update
@@ -154,25 +162,25 @@ update: ## repair what verify finds and a machine can repair
 	@hack/each.sh update
 
 .PHONY: generate
-generate: ## regenerate deepcopy, defaults, clients, listers, informers, apply configurations, OpenAPI
+generate: ## regenerate code after a change of the API types
 	hack/update-codegen.sh
 
 .PHONY: lint
-lint: ## staticcheck and govulncheck
+lint: ##- staticcheck and govulncheck
 	hack/verify-lint.sh
 
 .PHONY: peers
-peers: ## install what the tests talk to: BIND, Knot, NSD, PowerDNS, a C compiler (Debian packages, as root)
+peers: ##- install what the tests talk to: BIND, Knot, NSD, PowerDNS, a C compiler (Debian packages, as root)
 	hack/install-peers.sh
 
 .PHONY: kubectl
-kubectl: ## build the kubectl that the tests drive (once) and print its path
+kubectl: ##- build the kubectl that the tests drive (once) and print its path
 	@echo $$(hack/build-kube.sh kubectl)/kubectl
 
 # Variables of hack/build-release.sh say what release-dry-run builds: make release-dry-run PLATFORMS=linux/amd64 GARDENER=no
 export VERSION PLATFORMS IMAGE GARDENER
 .PHONY: release-dry-run
-release-dry-run: ## build all of a release into dist/ and judge it, without publishing (20 minutes on two busy cores, 2 where all is compiled)
+release-dry-run: ##- build all of a release into dist/ and judge it, without publishing (20 minutes on two busy cores, 2 where all is compiled)
 	rm -rf dist
 	hack/build-release.sh dist
 	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -v -run 'TestRelease$$' ./test/release -dist "$$PWD/dist"
