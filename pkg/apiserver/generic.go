@@ -64,7 +64,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.OpenAPIV3Config.Info.Title = Component
 
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return endSlowClients(genericapiserver.DefaultBuildHandlerChain(refuseWrongTypes(handler), c), c)
+		return endSlowClients(genericapiserver.DefaultBuildHandlerChain(explainRefusals(handler, c.Serializer), c), c)
 	}
 	config.RequestTimeout = requestTimeout
 	// Each may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.

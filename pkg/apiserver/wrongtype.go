@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 	"sigs.k8s.io/yaml"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -33,9 +36,9 @@ import (
 )
 
 const (
-	// keptBody is how long a body may be of which the types are looked at here. A longer one is left to the generic
-	// server.
-	keptBody = 128 << 10
+	// maxKeptBody is how long a body may be that is explained, in octets. Of a longer one the generic server says what is
+	// wrong.
+	maxKeptBody = 128 << 10
 	// toldFields is how many fields an answer names.
 	toldFields = 10
 	// shownText is how many characters of a text an answer repeats.
@@ -51,57 +54,101 @@ var kindsOf = map[schema.GroupResource]reflect.Type{
 	bind9.Resource("bind9instances"): reflect.TypeFor[bind9.Bind9Instance](),
 }
 
-// refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what
-// it has and what it takes (S5.2). By the kind of write, the generic server says it in words of Go, repeats the whole
-// object, names no field, or takes what is left of a number that is too large. A field that is unknown, where the
-// client wants that refused, is answered with the one that is nearest.
-func refuseWrongTypes(handler http.Handler) http.Handler {
+// explainRefusals names the fields of a write of our objects that the generic server could not read, with what each has
+// and what it takes (S5.2): by the kind of write, the generic server says that in words of Go, repeats the whole object
+// or names no field. The body is read a second time only where the write was refused, or has a number that may be too
+// large for its field: of such a number the generic server takes what is left, in a strategic merge patch and an apply.
+func explainRefusals(handler http.Handler, serializer runtime.NegotiatedSerializer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
 		of := reflect.Type(nil)
-		if ok && info.IsResourceRequest && info.Subresource != "scale" {
+		if ok && info.IsResourceRequest && info.Subresource != "scale" && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
 			of = kindsOf[schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}]
 		}
-		if of != nil && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
-			if info.Resource != "deliveries" { // Controllers write those, and they list as much as their validation allows.
-				r.Body = boundBody(r.Body, of.Name(), r.Header.Get("Content-Type"))
-			}
-			r.Body = &checkedBody{ReadCloser: r.Body, contentType: r.Header.Get("Content-Type"), group: info.APIGroup, of: of, strict: r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict}
+		if of == nil {
+			handler.ServeHTTP(w, r)
+			return
 		}
-		handler.ServeHTTP(w, r)
+		if info.Resource != "deliveries" { // Controllers write those, and they list as much as their validation allows.
+			r.Body = boundBody(r.Body, of.Name(), r.Header.Get("Content-Type"))
+		}
+		body := &keptBody{ReadCloser: r.Body}
+		body.explain = func(read []byte) error {
+			strict := r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
+			if wrong := wrongTypes(read, r.Header.Get("Content-Type"), of, strict); len(wrong) > 0 {
+				return wrongTypesError(info.APIGroup, of.Name(), wrong)
+			}
+			return nil
+		}
+		r.Body = body
+		answer := &heldRefusal{ResponseWriter: w}
+		handler.ServeHTTP(responsewriter.WrapForHTTP1Or2(answer), r)
+		if answer.code == 0 {
+			return
+		}
+		if err := body.explain(body.read.Bytes()); err != nil && !body.long {
+			w.Header().Del("Content-Encoding")
+			w.Header().Del("Content-Length")
+			responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
+			return
+		}
+		w.WriteHeader(answer.code)
+		_, _ = w.Write(answer.text.Bytes()) // a client that is gone needs no answer
 	})
 }
 
-// checkedBody is a body at the end of which stands an error where a value in it is of the wrong type. It is read
-// whole before anything is decided.
-type checkedBody struct {
+// keptBody keeps what is read of a body, up to maxKeptBody.
+type keptBody struct {
 	io.ReadCloser
-	contentType string
-	group       string
-	of          reflect.Type
-	read        bytes.Buffer
-	long        bool
-	strict      bool
+	read    bytes.Buffer
+	long    bool
+	explain func(read []byte) error
 }
 
-func (b *checkedBody) Read(into []byte) (int, error) {
+// longNumber matches what may be too large for a field of 32 bits.
+var longNumber = regexp.MustCompile(`[0-9]{10}|[0-9][eE]`)
+
+func (b *keptBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	switch {
 	case b.long:
-	case b.read.Len()+n > keptBody:
+	case b.read.Len()+n > maxKeptBody:
 		b.long, b.read = true, bytes.Buffer{}
 	default:
 		b.read.Write(into[:n])
 	}
-	if err != io.EOF || b.long {
-		return n, err
-	}
-	read := b.read.Bytes()
-	b.read = bytes.Buffer{}
-	if wrong := wrongTypes(read, b.contentType, b.of, b.strict); len(wrong) > 0 {
-		return n, wrongTypesError(b.group, b.of.Name(), wrong)
+	if err == io.EOF && longNumber.Match(b.read.Bytes()) {
+		if wrong := b.explain(b.read.Bytes()); wrong != nil {
+			return n, wrong
+		}
 	}
 	return n, err
+}
+
+// heldRefusal keeps back an answer that refuses what the client sent.
+type heldRefusal struct {
+	http.ResponseWriter
+	code int
+	text bytes.Buffer
+}
+
+func (h *heldRefusal) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// WriteHeader holds the codes with which the generic server refuses a body that it cannot decode.
+func (h *heldRefusal) WriteHeader(code int) {
+	switch code {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		h.code = code
+	default:
+		h.ResponseWriter.WriteHeader(code)
+	}
+}
+
+func (h *heldRefusal) Write(text []byte) (int, error) {
+	if h.code != 0 {
+		return h.text.Write(text)
+	}
+	return h.ResponseWriter.Write(text)
 }
 
 // wrongTypesError is the answer: each field in the message, and by itself in the causes.
