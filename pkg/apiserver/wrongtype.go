@@ -36,8 +36,8 @@ import (
 )
 
 const (
-	// maxKeptBody is how long a body may be that is explained, in octets. Of a longer one the generic server says what is
-	// wrong.
+	// maxKeptBody is how long a body may be that is explained, in octets. Of a longer one the generic server says what
+	// is wrong.
 	maxKeptBody = 128 << 10
 	// toldFields is how many fields an answer names.
 	toldFields = 10

@@ -70,11 +70,6 @@ func (l *Loader) ImportCustomResources(ctx context.Context, group string) (Resul
 	if !served {
 		return Result{}, fmt.Errorf("import %s: the server has no custom resources of this group; connect to the cluster that has them, or import a file of them", group)
 	}
-	scope := l.manifestsScope()
-	scope.paths = append(scope.paths, group)
-	if len(all) == 0 {
-		scope.doubt = group + " has no object"
-	}
 	result, err := l.applyManifests(ctx, group, all)
 	l.reportHidden()
 	return result, err
@@ -86,7 +81,6 @@ func (l *Loader) convertCustomResources(all []*manifest) (converted []*manifest,
 	c := &conversion{
 		refuse: func(m *manifest, reason, fix string) {
 			l.reportRefused(m.refusal(reason, fix))
-			l.manifestsScope().doubt = m.describe() + " was not converted"
 			result.Refused++
 		},
 		omit: func(m *manifest, reason, fix string) {

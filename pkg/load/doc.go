@@ -20,9 +20,8 @@
 //	    Those of bindy and of external-dns-management become Zones and Records too: each object, or field, that is not
 //	    carried over is reported, and no object is written without a field that it does not understand.
 //	L7. A source may be a pipe. A slow one is reported, and ctx ends the wait.
-//	L8. Records are removed with Prune alone, and then only those of which every field of the spec belongs to this
-//	    field manager, by the operation that this kind of source writes with, and only if all sources of the run
-//	    were read whole.
+//	L8. Records are removed with Prune alone, and then only those of zone files of which every field of the spec
+//	    belongs to this field manager, and only if all files of the run were read whole.
 //
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files and those custom resources alone.

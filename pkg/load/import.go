@@ -168,7 +168,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	}
 	to.fqdn = p.fqdn
 	p.groupRRsets(path, all, soa)
-	l.zoneScope(to.zone, to.namespace).addFile(l, path, p, to)
+	l.zoneScope(to.zone, to.namespace).addFile(path, p, to)
 	if zone != nil && zone.Status.FQDN != "" && soa >= 0 {
 		result.NotTaken += l.reportSOA(path, all[soa], zone)
 	}
@@ -340,7 +340,7 @@ func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *s
 		case err != nil:
 			return nil, false, err
 		case have.Spec.DomainName == ns.owner.String() && have.Spec.Type == ns.typ.String() && isIn(have, to.zone):
-			ours, others := l.madeBy(have.ManagedFields, metav1.ManagedFieldsOperationUpdate)
+			ours, others := l.madeBy(have.ManagedFields)
 			return there, ours && len(others) == 0, nil
 		}
 	}

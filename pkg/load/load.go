@@ -127,11 +127,11 @@ type Loader struct {
 	reports  reports
 	report   sync.Mutex
 
-	// scopes are those of this run, zoneScopes those of zone files among them.
-	scopes           map[string]*scope
-	zoneScopes       map[string]*rrsetScope
-	scopeOrder       []*scope
-	manifestsInScope *manifestScope
+	// scopes are those of this run.
+	scopes     map[string]*scope
+	scopeOrder []*scope
+	// applied are the Zones that manifests have.
+	applied map[types.NamespacedName]bool
 	// removals are the Zones that Records were removed from.
 	removals map[types.NamespacedName]*removals
 }
@@ -179,7 +179,7 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 		cfg.Interval = defaultInterval
 	}
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard,
-		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), removals: make(map[types.NamespacedName]*removals)}
+		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool), removals: make(map[types.NamespacedName]*removals)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error

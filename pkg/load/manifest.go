@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -74,8 +75,6 @@ type manifest struct {
 	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
 	owner   string
 	created time.Time
-	// refused is the last refusal of the server.
-	refused *Refusal
 }
 
 // keepServerFields keeps what dropServerFields removes and the loader needs.
@@ -120,8 +119,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the report calls the
-// text.
+// ImportManifests converts the custom resources of a YAML or JSON text, and applies what they become (Config.FromCRD).
+// path is what the report calls the text.
 func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
 	read, refused := l.readManifests(path, text)
 	result := Result{Refused: refused}
@@ -158,10 +157,10 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		}
 		m.keepServerFields()
 		dropServerFields(m.object)
-		l.manifestsScope().addObject(m.object)
 		switch m.object.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}:
 			zones = append(zones, m)
+			l.applied[types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}] = true
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Delegation"}:
 			delegations = append(delegations, m)
 		default:
@@ -242,7 +241,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 				}
 				mutex.Lock()
 				result.Add(one)
-				if m.refused = refused; refused != nil {
+				if refused != nil {
 					left = append(left, m)
 					reasons = append(reasons, *refused)
 				}
@@ -259,13 +258,6 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 			return result, err
 		}
 		if len(reasons) == tried || len(reasons) == 0 {
-			if l.cfg.Prune && !l.cfg.StopAtRefusal {
-				// The Records in conflict may be ones that Finish removes.
-				for _, m := range slices.Concat(again...) {
-					l.manifestsScope().addRefused(refusedPut{*m.refused, 1, m.owner, func(ctx context.Context) (Result, *Refusal, error) { return l.applyManifest(ctx, m) }})
-				}
-				return result, nil
-			}
 			for _, r := range reasons {
 				l.reportRefused(r)
 			}
@@ -323,7 +315,6 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, m.describe(), err)
 	}
-	l.manifestsScope().addObject(after)
 	if before == nil {
 		l.showPlan("+ %s", objectLine(m.describe(), after))
 		return Result{Written: 1}, nil, nil
@@ -341,14 +332,8 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 // readManifests reads a file, and reports and counts refused documents.
 func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refused int) {
 	read, wrong := readManifests(path, text)
-	scope := l.manifestsScope()
-	scope.paths = append(scope.paths, path)
 	for _, r := range wrong {
 		l.reportRefused(r)
-		scope.doubt = "a part of " + path + " could not be read"
-	}
-	if len(read) == 0 {
-		scope.doubt = path + " has no object"
 	}
 	return read, len(wrong)
 }

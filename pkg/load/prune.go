@@ -31,28 +31,29 @@ import (
 // maxLeftNamed bounds how many left-over Records a report names.
 const maxLeftNamed = 5
 
-// scope is what the sources of one run describe completely: a Zone and a namespace for zone files, the Zones and
-// namespaces that they name for manifests. A Record that the same field manager made there before, and no source has,
-// is left over.
+// scope is what the zone files of one run describe completely: a Zone and a namespace. A Record that the same field
+// manager made there before, and no file has, is left over.
 type scope struct {
-	// what the report calls it.
-	what string
-	// operation is Update for Records of zone files, Apply for those of manifests.
-	operation metav1.ManagedFieldsOperationType
-	// listRecords lists the existing Records, hasRecord reports whether a source has one.
-	listRecords func(ctx context.Context) ([]*v1alpha1.Record, error)
-	hasRecord   func(r *v1alpha1.Record) bool
-	// countNew counts the RRsets of the sources that the existing Records do not have; nil if that is not known.
-	countNew func(there []*v1alpha1.Record) int
+	zone types.NamespacedName
+	// readable: a file was put into the Zone, and this user may read it.
+	readable bool
+	wanted   map[rrset]bool
+	// existing are the Records before the last file was put.
+	existing *existingRecords
+	// to is where the files go; nil before the first one.
+	to *destination
 
-	// paths are the sources.
+	// paths are the files.
 	paths []string
-	// doubt is why the sources are not complete; then nothing is left over.
+	// doubt is why the files are not complete; then nothing is left over.
 	doubt string
 
 	mutex   sync.Mutex
 	refused []refusedPut
 }
+
+// what the report calls the scope.
+func (s *scope) what() string { return "zone " + s.zone.String() }
 
 // refusedPut is a write that was refused and may succeed when left-over Records are removed.
 type refusedPut struct {
@@ -69,142 +70,64 @@ func (s *scope) addRefused(r refusedPut) {
 	s.refused = append(s.refused, r)
 }
 
-// scopeOf finds or makes the scope with the key.
-func (l *Loader) scopeOf(key string, make func() *scope) *scope {
-	if s := l.scopes[key]; s != nil {
-		return s
+// zoneScope finds or makes the scope of a Zone and a namespace.
+func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
+	key := zone.String() + " " + namespace
+	s := l.scopes[key]
+	if s == nil {
+		s = &scope{zone: zone, wanted: make(map[rrset]bool)}
+		l.scopes[key] = s
+		l.scopeOrder = append(l.scopeOrder, s)
 	}
-	s := make()
-	l.scopes[key] = s
-	l.scopeOrder = append(l.scopeOrder, s)
 	return s
 }
 
-// rrsetScope is the scope of zone files of one Zone.
-type rrsetScope struct {
-	*scope
-	zone types.NamespacedName
-	// readable: a file was put into the Zone, and this user may read it.
-	readable bool
-	wanted   map[rrset]bool
-	// existing are the Records before the last file was put.
-	existing *existingRecords
-}
-
-func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *rrsetScope {
-	key := zone.String() + " " + namespace
-	if z := l.zoneScopes[key]; z != nil {
-		return z
-	}
-	z := &rrsetScope{zone: zone, wanted: make(map[rrset]bool)}
-	z.scope = l.scopeOf(key, func() *scope {
-		return &scope{what: "zone " + zone.String(), operation: metav1.ManagedFieldsOperationUpdate}
-	})
-	l.zoneScopes[key] = z
-	return z
-}
-
 // addFile adds the RRsets of a file.
-func (z *rrsetScope) addFile(l *Loader, path string, p *plan, to *destination) {
-	z.paths = append(z.paths, path)
-	for _, s := range p.sets {
-		if fqdn, err := s.owner.In(to.fqdn); err == nil {
-			z.wanted[rrset{fqdn.String(), s.typ}] = true
+func (s *scope) addFile(path string, p *plan, to *destination) {
+	s.paths, s.to = append(s.paths, path), to
+	for _, set := range p.sets {
+		if fqdn, err := set.owner.In(to.fqdn); err == nil {
+			s.wanted[rrset{fqdn.String(), set.typ}] = true
 		}
 	}
 	switch {
 	case p.unread > 0:
-		z.doubt = fmt.Sprintf("%d lines of %s could not be read", p.unread, path)
+		s.doubt = fmt.Sprintf("%d lines of %s could not be read", p.unread, path)
 	case len(p.sets) == 0:
-		z.doubt = path + " has no record"
-	}
-	z.listRecords = func(context.Context) ([]*v1alpha1.Record, error) {
-		var found []*v1alpha1.Record
-		for _, r := range z.existing.byName {
-			if isIn(r, to.zone) {
-				found = append(found, r)
-			}
-		}
-		return found, nil
-	}
-	z.countNew = func(there []*v1alpha1.Record) int {
-		have := make(map[rrset]bool)
-		for _, r := range there {
-			if t := typeOf(r); t != nil && z.wanted[rrset{r.Status.FQDN, *t}] {
-				have[rrset{r.Status.FQDN, *t}] = true
-			}
-		}
-		return len(z.wanted) - len(have)
-	}
-	z.hasRecord = func(r *v1alpha1.Record) bool {
-		fqdn, err := name.Parse(r.Status.FQDN)
-		if err != nil {
-			fqdn, err = name.ParseIn(r.Spec.DomainName, to.fqdn)
-		}
-		typ, typErr := rdata.ParseType(r.Spec.Type)
-		return err != nil || typErr != nil || z.wanted[rrset{fqdn.String(), typ}]
+		s.doubt = path + " has no record"
 	}
 }
 
-// manifestScope is the scope of manifests: the Zones that they have or refer to, those that they have, and the
-// namespaces that they name.
-type manifestScope struct {
-	*scope
-	mutex      sync.Mutex
-	zones      map[types.NamespacedName]bool
-	own        map[types.NamespacedName]bool
-	namespaces map[string]bool
-	objects    map[types.NamespacedName]bool
-}
-
-func (l *Loader) manifestsScope() *manifestScope {
-	if l.manifestsInScope != nil {
-		return l.manifestsInScope
-	}
-	m := &manifestScope{zones: make(map[types.NamespacedName]bool), own: make(map[types.NamespacedName]bool), namespaces: make(map[string]bool), objects: make(map[types.NamespacedName]bool)}
-	m.scope = l.scopeOf("manifests", func() *scope {
-		return &scope{what: "manifests", operation: metav1.ManagedFieldsOperationApply}
-	})
-	m.hasRecord = func(r *v1alpha1.Record) bool {
-		return m.objects[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]
-	}
-	m.listRecords = func(ctx context.Context) ([]*v1alpha1.Record, error) { return l.recordsOfManifests(ctx, m) }
-	l.manifestsInScope = m
-	return m
-}
-
-// addObject adds one object, and the Zone that has adopted it.
-func (m *manifestScope) addObject(o *unstructured.Unstructured) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	id := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-	m.namespaces[id.Namespace] = true
-	switch o.GetKind() {
-	case "Zone":
-		m.zones[id], m.own[id] = true, true
-	case "Record":
-		m.objects[id] = true
-		for _, field := range []string{"spec", "status"} {
-			if ref, found, _ := unstructured.NestedStringMap(o.Object, field, "zoneRef"); found && ref["name"] != "" {
-				m.zones[types.NamespacedName{Namespace: cmp.Or(ref["namespace"], id.Namespace), Name: ref["name"]}] = true
-			}
-		}
-	}
-}
-
-func (l *Loader) recordsOfManifests(ctx context.Context, m *manifestScope) ([]*v1alpha1.Record, error) {
+// listRecords lists the Records that were in the Zone before the last file was put.
+func (s *scope) listRecords() []*v1alpha1.Record {
 	var found []*v1alpha1.Record
-	for namespace := range m.namespaces {
-		err := l.eachRecord(ctx, namespace, "", func(r *v1alpha1.Record) {
-			if slices.ContainsFunc(slices.Collect(maps.Keys(m.zones)), func(zone types.NamespacedName) bool { return isIn(r, zone) }) {
-				found = append(found, r)
-			}
-		})
-		if err != nil {
-			return nil, err
+	for _, r := range s.existing.byName {
+		if isIn(r, s.to.zone) {
+			found = append(found, r)
 		}
 	}
-	return found, nil
+	return found
+}
+
+// countNew counts the RRsets of the files that the existing Records do not have.
+func (s *scope) countNew(there []*v1alpha1.Record) int {
+	have := make(map[rrset]bool)
+	for _, r := range there {
+		if t := typeOf(r); t != nil && s.wanted[rrset{r.Status.FQDN, *t}] {
+			have[rrset{r.Status.FQDN, *t}] = true
+		}
+	}
+	return len(s.wanted) - len(have)
+}
+
+// hasRecord reports whether a file has the RRset of a Record.
+func (s *scope) hasRecord(r *v1alpha1.Record) bool {
+	fqdn, err := name.Parse(r.Status.FQDN)
+	if err != nil {
+		fqdn, err = name.ParseIn(r.Spec.DomainName, s.to.fqdn)
+	}
+	typ, typErr := rdata.ParseType(r.Spec.Type)
+	return err != nil || typErr != nil || s.wanted[rrset{fqdn.String(), typ}]
 }
 
 // isIn reports that the zone has adopted the record, or that the record names it.
@@ -216,13 +139,13 @@ func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
 }
 
-// madeBy reports whether this field manager has set fields of the spec by that operation, and which other managers
+// madeBy reports whether this field manager has set fields of the spec by create and patch, and which other managers
 // have. A Record with other managers is theirs.
-func (l *Loader) madeBy(fields []metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType) (ours bool, others []string) {
+func (l *Loader) madeBy(fields []metav1.ManagedFieldsEntry) (ours bool, others []string) {
 	for _, entry := range fields {
 		switch {
 		case entry.Subresource != "" || !touchesSpec(entry.FieldsV1):
-		case entry.Manager == l.cfg.FieldManager && entry.Operation == operation:
+		case entry.Manager == l.cfg.FieldManager && entry.Operation == metav1.ManagedFieldsOperationUpdate:
 			ours = true
 		case !slices.Contains(others, entry.Manager):
 			others = append(others, entry.Manager)
@@ -241,7 +164,7 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 		result.Add(one)
 		l.reportHidden()
 		if err != nil {
-			return result, fmt.Errorf("%s: %w", s.what, err)
+			return result, fmt.Errorf("%s: %w", s.what(), err)
 		}
 	}
 	judged, err := l.judgeZones(ctx)
@@ -250,39 +173,32 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 		return result, err
 	}
 	clear(l.scopes)
-	clear(l.zoneScopes)
-	l.scopeOrder, l.manifestsInScope = nil, nil
+	l.scopeOrder = nil
 	return result, nil
 }
 
 func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	var result Result
-	if s.doubt != "" || s.listRecords == nil {
+	if s.doubt != "" || s.to == nil {
 		if l.cfg.Prune {
 			result.Failed++
-			l.say("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what, s.doubt)
+			l.say("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what(), s.doubt)
 		}
 		return result, l.retryRefused(ctx, s, nil, &result)
 	}
-	if !l.cfg.Prune && s.operation == metav1.ManagedFieldsOperationApply {
-		return result, nil // an apply reports nothing about objects that it does not have
-	}
-	there, err := s.listRecords(ctx)
-	if err != nil {
-		return result, err
-	}
+	there := s.listRecords()
 	var left []*v1alpha1.Record
 	for _, r := range there {
 		if s.hasRecord(r) || r.DeletionTimestamp != nil {
 			continue
 		}
-		switch ours, others := l.madeBy(r.ManagedFields, s.operation); {
+		switch ours, others := l.madeBy(r.ManagedFields); {
 		case !ours:
 		case len(others) == 0:
 			left = append(left, r)
 		case l.cfg.Prune:
 			result.Left++
-			l.reportLeftAsIs(Refusal{Path: s.what, Text: describeRecord(r), Reason: fmt.Sprintf("no source has it any more, and %q changed it since", others), Fix: "delete it if it is not needed"})
+			l.reportLeftAsIs(Refusal{Path: s.what(), Text: describeRecord(r), Reason: fmt.Sprintf("no source has it any more, and %q changed it since", others), Fix: "delete it if it is not needed"})
 		}
 	}
 	slices.SortFunc(left, func(a, b *v1alpha1.Record) int {
@@ -302,7 +218,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	}
 	owners := make(map[string]bool)
 	for _, r := range left {
-		owners[r.Status.FQDN], owners[r.Spec.DomainName] = true, true // a manifest may have either
+		owners[r.Status.FQDN] = true
 	}
 	return result, l.retryRefused(ctx, s, owners, &result)
 }
@@ -327,10 +243,7 @@ func (l *Loader) noteRemovals(s *scope, there, left []*v1alpha1.Record) {
 		id := types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 		zone := l.removals[id]
 		if zone == nil {
-			zone = &removals{removed: make(map[rrset]bool)}
-			if s.countNew != nil {
-				zone.added = s.countNew(there)
-			}
+			zone = &removals{removed: make(map[rrset]bool), added: s.countNew(there)}
 			l.removals[id] = zone
 		}
 		if r.Namespace == id.Namespace {
@@ -376,24 +289,18 @@ func (l *Loader) reportWouldHold(id types.NamespacedName, zone *v1alpha1.Zone, r
 func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	var result Result
 	files, whole := make(map[types.NamespacedName]bool), make(map[types.NamespacedName]bool)
-	for _, z := range l.zoneScopes {
-		files[z.zone] = files[z.zone] || z.readable
-		whole[z.zone] = whole[z.zone] || z.doubt == ""
+	for _, s := range l.scopeOrder {
+		files[s.zone] = files[s.zone] || s.readable
+		whole[s.zone] = whole[s.zone] || s.doubt == ""
 	}
-	zones, own := maps.Clone(files), map[types.NamespacedName]bool{}
-	if m := l.manifestsInScope; m != nil {
-		if m.doubt == "" {
-			maps.Copy(whole, m.zones)
-		}
-		own = m.own
-	}
+	zones := maps.Clone(files)
 	maps.Copy(zones, whole)
-	maps.Copy(zones, own)
+	maps.Copy(zones, l.applied)
 	for id := range l.removals {
 		zones[id], whole[id] = true, true
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
-		servable, held := (files[id] || own[id]) && !l.cfg.DryRun, whole[id] && l.cfg.Prune
+		servable, held := (files[id] || l.applied[id]) && !l.cfg.DryRun, whole[id] && l.cfg.Prune
 		if !servable && !held {
 			continue
 		}
@@ -416,6 +323,7 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 		}
 	}
 	clear(l.removals)
+	clear(l.applied)
 	return result, nil
 }
 
@@ -468,7 +376,7 @@ func (l *Loader) reportLeft(s *scope, left []*v1alpha1.Record) {
 	if more := len(left) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	l.say("%s: %d Records that an earlier run made are not in %s, and stay: %s; if that is all of it, %s", s.what, len(left),
+	l.say("%s: %d Records that an earlier run made are not in %s, and stay: %s; if that is all of it, %s", s.what(), len(left),
 		strings.Join(s.paths, ", "), strings.Join(named, ", "), cmp.Or(l.cfg.HowToRemove, "delete them"))
 }
 
@@ -484,7 +392,7 @@ func (l *Loader) deleteRecords(ctx context.Context, s *scope, left []*v1alpha1.R
 	for i := range weights {
 		weights[i] = 1
 	}
-	err := l.runWorkers(ctx, s.what, weights, func(ctx context.Context, i int) error {
+	err := l.runWorkers(ctx, s.what(), weights, func(ctx context.Context, i int) error {
 		one, err := l.deleteRecord(ctx, s, left[i])
 		mutex.Lock()
 		defer mutex.Unlock()
@@ -496,7 +404,7 @@ func (l *Loader) deleteRecords(ctx context.Context, s *scope, left []*v1alpha1.R
 
 func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record) (Result, error) {
 	records := l.typed.KubizoneV1alpha1().Records(r.Namespace)
-	at := Refusal{Path: s.what, Text: describeRecord(r)}
+	at := Refusal{Path: s.what(), Text: describeRecord(r)}
 	for range maxAttempts {
 		_, err := retryTransient(ctx, func() (struct{}, error) {
 			return struct{}{}, records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(), Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
@@ -522,7 +430,7 @@ func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record)
 		case err != nil:
 			return Result{}, fmt.Errorf("%s: %w", at.Text, err)
 		}
-		if ours, others := l.madeBy(now.ManagedFields, s.operation); now.UID != r.UID || !ours || len(others) > 0 {
+		if ours, others := l.madeBy(now.ManagedFields); now.UID != r.UID || !ours || len(others) > 0 {
 			break
 		}
 		r = now

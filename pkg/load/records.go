@@ -27,7 +27,7 @@ import (
 var errStopped = errors.New("stopped at the first refusal")
 
 // putRecords writes the RRsets of a file.
-func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *rrsetScope) (Result, error) {
+func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *scope) (Result, error) {
 	there, err := l.listRecords(ctx, to)
 	if err != nil {
 		return Result{}, err

@@ -80,7 +80,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	if len(into.paths) > 0 {
 		l.say("%s: zone %s is in %s, too: their records are merged", path, p.fqdn, strings.Join(into.paths, ", "))
 	}
-	into.addFile(l, path, p, to)
+	into.addFile(path, p, to)
 	more, err := l.putRecords(ctx, path, p.sets, to, into)
 	result.Add(more)
 	if err != nil {

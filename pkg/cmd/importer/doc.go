@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package importer brings zone files, transfers of other servers and manifests into Zones, from the command line.
+// Package importer brings zone files, transfers of other servers and custom resources of other operators into Zones,
+// from the command line.
 //
 // It promises:
 //

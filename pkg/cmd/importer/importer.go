@@ -69,12 +69,12 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about all changes and stores none")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and store nothing")
-	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import made and no source has any more, in the Zone and namespace of zone files, or in the Zones and namespaces that manifests name; never a Record with fields of another field manager, nor a Zone")
+	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import of zone files made and no source has any more, in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
 	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let removals through that would hold a zone, by the annotation kubi.zone/publish-deletions")
 	flags.IntVar(&o.Workers, "workers", o.Workers, "number of concurrent writes; more are faster if the server waits for its disk")
 	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is refused, instead of continuing with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "overwrite changes of other field managers since the last import")
-	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4, bindy.firestoned.io or dns.gardener.cloud: convert them; the name of one of the latter two groups in the place of a file reads them from the server; what v0 served is compared with the content of each zone")
+	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, bindy.firestoned.io or dns.gardener.cloud: convert them; the name of one of the latter two groups in the place of a file reads them from the server; what v0 served is compared with the content of each zone")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
 }
 
@@ -140,8 +140,8 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		if o.FromCRD {
 			fault(errors.New("--from-crd goes with manifests, not with zone files: import them separately"))
 		}
-	case o.Zone != "" || o.View != "" || o.Origin != "" || o.CreateZone:
-		fault(errors.New("--zone, --view, --origin and --create-zone go with zone files and transfers; manifests name their own"))
+	case o.FromCRD && (o.Zone != "" || o.View != "" || o.Origin != "" || o.CreateZone || o.Prune):
+		fault(errors.New("--zone, --view, --origin, --create-zone and --prune go with zone files and transfers; custom resources name their own zones"))
 	}
 	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
 		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
@@ -171,13 +171,18 @@ func (o *Options) sourcesOf(argument string) ([]source, error) {
 	case o.FromCRD && load.IsCRDGroup(argument):
 		return []source{{name: argument, manifest: true, customResources: true}}, nil
 	case argument == "-":
-		// With --zone it is a zone file.
-		return []source{{name: standardInput, manifest: o.Zone == ""}}, nil
+		return []source{{name: standardInput, manifest: o.FromCRD}}, nil
 	}
-	if info, err := os.Stat(argument); err != nil || !info.IsDir() {
-		return []source{{name: argument, manifest: load.IsManifest(argument)}}, nil // an unreadable file is reported later
+	files := load.Files{Zones: []string{argument}} // an unreadable file is reported later
+	var err error
+	if info, wrong := os.Stat(argument); wrong == nil && info.IsDir() {
+		files, err = load.Source{Path: argument}.Files()
+	} else if load.IsManifest(argument) {
+		files = load.Files{Manifests: []string{argument}}
 	}
-	files, err := load.Source{Path: argument}.Files()
+	if len(files.Manifests) > 0 && !o.FromCRD {
+		return nil, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer has; custom resources of other operators are converted with --from-crd", files.Manifests[0])
+	}
 	var found []source
 	for _, path := range files.Manifests {
 		found = append(found, source{name: path, manifest: true})
@@ -315,7 +320,7 @@ func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
 		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE|CRD-GROUP...",
-		Short: "bring zone files, transfers and manifests into zones",
+		Short: "bring zone files and transfers into zones",
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
 RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
 concurrently, and those that are written stay if others are refused: an import is not one transaction. kubizone apply
@@ -333,12 +338,13 @@ one than the Zone's; without it, into the Zone's.
 with --prune. If that would hold the zone (S7.5), --plan and the report tell, the exit code is 1, and
 --allow-deletions lets it through.
 
-Files that end in .yaml, .yml or .json are manifests, and are applied. Standard input is a zone file if --zone is
-given. Of a directory, and all below it, manifests and files that end in .zone or .db are imported.
+Of a directory, and all below it, files that end in .zone or .db are imported. Manifests of Zones and Records are
+written by kubectl apply.
 
-With --from-crd, manifests are custom resources of kubizone v0, or of the DNS operators bindy (bindy.firestoned.io) and
-external-dns-management (dns.gardener.cloud), which become Zones and Records. The name of one of these two groups in the
-place of a file reads them from the server. A field that is not carried over is reported with the next step.`,
+With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resources of kubizone v0, or of the DNS
+operators bindy (bindy.firestoned.io) and external-dns-management (dns.gardener.cloud), which become Zones and Records.
+The name of one of these two groups in the place of a file reads them from the server. A field that is not carried over
+is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
   kubizone import example.org.zone --zone platform/example-org --prune --plan

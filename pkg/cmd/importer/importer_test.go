@@ -186,9 +186,7 @@ func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	if !found || !strings.Contains(missing.failed.Error(), "--create-zone") {
 		t.Fatal(missing.failed)
 	}
-	if applied := s.importing(manifest, "-"); applied.failed != nil {
-		t.Fatalf("%v with\n%s", applied.failed, manifest)
-	}
+	s.apply(write(t, "zone.yaml", manifest))
 	zone := s.zone("platform", "example-org")
 	if zone.Status.FQDN != "example.org." || *zone.Spec.Expire != 604800 || zone.Spec.PrimaryNameServer != "ns1.example.org." {
 		t.Errorf("%+v", zone.Spec)
@@ -246,12 +244,10 @@ ns.sub	IN	A	192.0.2.54
 		}
 	}
 	elsewhere := start(t)
-	if third := elsewhere.importing("", write(t, "all.yaml", asManifests)); third.failed != nil {
-		t.Fatal(third.failed)
-	}
+	elsewhere.apply(write(t, "all.yaml", asManifests))
 	before := elsewhere.zone("a", "example-org")
-	if fourth := elsewhere.importing("", write(t, "all.json", s.export("a/example-org", "-o", "json"))); fourth.failed != nil || !strings.HasPrefix(fourth.out, "0 written") {
-		t.Errorf("%v, %s", fourth.failed, fourth.out)
+	if again := elsewhere.apply(write(t, "all.json", s.export("a/example-org", "-o", "json"))); again.Written != 0 {
+		t.Errorf("the same manifests as JSON: %s", again)
 	}
 	if after := elsewhere.zone("a", "example-org"); after.Status.Serial != before.Status.Serial {
 		t.Errorf("the same manifests as JSON changed the serial from %d to %d", before.Status.Serial, after.Status.Serial)
@@ -325,35 +321,28 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	}
 }
 
-// A directory is what up --load takes from it: its manifests, of zones and their records, and its zone files where
-// --zone says what takes them.
+// Of a directory its zone files are imported; manifests are kubectl's.
 func TestImport_takesADirectory(t *testing.T) {
 	s := start(t)
-	dir := filepath.Join(t.TempDir(), "team")
-	for name, text := range map[string]string{ // the Zone first: no cascade writes the Record while it is imported again
-		"a/zone.yaml": "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: team, name: z}\nspec: {domainName: z.example., nameServers: [{name: ns.example.net.}], delegations: [{namespace: team, records: [{pattern: \"*\"}]}]}\n",
-		"b.yaml":      "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: team, name: www}\nspec: {domainName: www.z.example., type: A, rdata: 192.0.2.1}\n",
-		"README":      "not read",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	s.makeZone("team", "z", v1alpha1.ZoneSpec{DomainName: "z.example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}, Delegations: []v1alpha1.DelegationRule{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}})
+	dir := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := s.importing("", dir); got.failed != nil || got.out != "2 written, 0 unchanged\n" {
-		t.Errorf("%v, %s", got.failed, got.out)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "part.zone"), []byte("ftp A 192.0.2.2\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put("README", "not read")
+	put("a/part.zone", "ftp A 192.0.2.2\n")
 	if got := s.importing("", dir); got.failed == nil || !strings.Contains(got.failed.Error(), "--zone: name the Zone that takes the records") {
 		t.Errorf("%v", got.failed)
 	}
-	if got := s.importing("", dir, "--zone", "team/z"); got.failed != nil || !strings.HasPrefix(got.out, "1 written, 3 unchanged") {
+	if got := s.importing("", dir, "--zone", "team/z"); got.failed != nil || !strings.HasPrefix(got.out, "1 written, ") {
 		t.Errorf("%v, %s", got.failed, got.out)
+	}
+	put("b.yaml", "apiVersion: kubi.zone/v1alpha1\nkind: Record\n")
+	if got := s.importing("", dir, "--zone", "team/z"); got.failed == nil || !strings.Contains(got.failed.Error(), "b.yaml is a manifest: kubectl apply -f writes it") {
+		t.Errorf("%v", got.failed)
 	}
 	if got := s.importing("", t.TempDir()); got.failed == nil || !strings.Contains(got.failed.Error(), "holds no manifest") {
 		t.Errorf("%v", got.failed)
@@ -382,9 +371,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest := "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: applied}\nspec: {domainName: applied, zoneRef: {name: t}, type: A, rdata: 192.0.2.8}\n"
-	if applied := s.importing(manifest, "-"); applied.failed != nil {
-		t.Fatal(applied.failed)
-	}
+	s.apply(write(t, "record.yaml", manifest))
 
 	changed := write(t, "changed.zone", fullOf("a A 192.0.2.2\nc 60 A 192.0.2.7\nd A 192.0.2.4\nalias CNAME a\n"))
 	kept := s.importing("", changed, "--zone", "a/t", "--create-zone")
@@ -562,52 +549,6 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	}
 }
 
-func record(name, domainName, typ, rdata string) string {
-	return "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: " + name + "}\nspec: {domainName: " + domainName + ", zoneRef: {name: t}, type: " + typ + ", rdata: " + rdata + "}\n"
-}
-
-// The same with manifests: what zone files made, what others made, and zones stay.
-func TestImport_plansAndPrunesManifests(t *testing.T) {
-	s := start(t)
-	if first := s.importing("", write(t, "t.zone", fullOf("a A 192.0.2.2\n")), "--zone", "a/t", "--create-zone"); first.failed != nil {
-		t.Fatal(first.failed)
-	}
-	records := s.KubizoneV1alpha1().Records("a")
-	if first := s.importing(record("one", "one", "A", "192.0.2.1")+record("two", "two", "A", "192.0.2.2")+record("alias", "alias", "A", "192.0.2.3")+record("edited", "edited", "A", "192.0.2.4"), "-"); first.failed != nil {
-		t.Fatal(first.failed)
-	}
-	if _, err := records.Patch(t.Context(), "edited", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
-		t.Fatal(err)
-	}
-	changed := record("one", "one", "A", "192.0.2.9") + record("alias-2", "alias", "CNAME", "one") + record("three", "three", "A", "192.0.2.3")
-	plan := s.importing(changed, "-", "--prune", "--plan")
-	want := `- alias.t.test. A 192.0.2.3
-+ record a/alias-2 (decided after the removal there)
-~ record a/one: spec.rdata "192.0.2.9" instead of "192.0.2.1"
-+ record a/three: three A 192.0.2.3
-- two.t.test. A 192.0.2.2
-3 written, 0 unchanged, 2 removed, 1 left to others (plan: nothing is kept)
-`
-	if plan.out != want {
-		t.Errorf("plan:\n%swant\n%s", plan.out, want)
-	}
-	pruned := s.importing(changed, "-", "--prune")
-	if pruned.out != "3 written, 0 unchanged, 2 removed, 1 left to others\n" {
-		t.Errorf("prune: %s", pruned.out)
-	}
-	if again := s.importing(changed, "-", "--plan"); again.out != "0 written, 3 unchanged (plan: nothing is kept)\n" {
-		t.Errorf("again: %s", again.out)
-	}
-	text := s.export("a/t")
-	for _, stays := range []string{"\na.t.test.", "edited.t.test.", "alias.t.test.\t300\tIN\tCNAME", "three.t.test."} {
-		if !strings.Contains(text, stays) {
-			t.Errorf("%s is gone", stays)
-		}
-	}
-	half := s.importing(record("one", "one", "A", "192.0.2.9")+"---\nkind: Record\n", "-", "--prune")
-	half.hears("manifests: nothing is removed: a part of standard input could not be read")
-}
-
 // S6.7: the plan of a Zone with a name server in it and no address warns, and an import says at its end what is not
 // servable, with all that it brought.
 func TestImport_saysWhichNameServerHasNoAddress_S6_7(t *testing.T) {
@@ -620,14 +561,15 @@ spec:
   nameServers: [{name: ns1.t.test.}]
   delegations: [{namespace: a, records: [{pattern: "*"}]}]
 `
+	const address = "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: ns1}\nspec: {domainName: ns1, zoneRef: {name: t}, type: A, rdata: 192.0.2.53}\n"
 	const warned, said = "warning: name servers without A or AAAA in the zone, or in a delegated child zone: ns1; ", "zone t.test. (a/t) is not servable: NameServerWithoutAddress: "
-	if plan := s.importing(zone, "-", "--plan"); plan.failed != nil || !strings.Contains(plan.err, warned) {
+	if plan := s.importing(zone, "-", "--from-crd", "--plan"); plan.failed != nil || !strings.Contains(plan.err, warned) {
 		t.Errorf("plan: %v, %s", plan.failed, plan.err)
 	}
-	if alone := s.importing(zone, "-"); alone.failed != nil || !strings.Contains(alone.err, said) || strings.Contains(alone.err, warned) {
+	if alone := s.importing(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, said) || strings.Contains(alone.err, warned) {
 		t.Errorf("alone: %v, %s", alone.failed, alone.err)
 	}
-	if both := s.importing(zone+record("ns1", "ns1", "A", "192.0.2.53"), "-"); both.failed != nil || strings.Contains(both.err, "name servers without") {
+	if both := s.importing(zone+address, "-", "--from-crd"); both.failed != nil || strings.Contains(both.err, "name servers without") {
 		t.Errorf("with the address: %v, %s", both.failed, both.err)
 	}
 }
@@ -673,7 +615,8 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"--zone: name the Zone":                {"a.zone"},
 		"--zone \"Example_Org\"":               {"a.zone", "--zone", "Example_Org"},
-		"manifests name their own":             {"a.yaml", "--zone", "x"},
+		"is a manifest: kubectl apply -f":      {"a.yaml", "--zone", "x"},
+		"custom resources name their own":      {"a.yaml", "--prune", "--from-crd"},
 		"--from-crd goes with manifests":       {"a.zone", "--zone", "x", "--from-crd"},
 		"has no custom resources of this grou": {"bindy.firestoned.io", "--from-crd"},
 		"--dry-run \"client\"":                 {"a.zone", "--zone", "x", "--dry-run=client"},

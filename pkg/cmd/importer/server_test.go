@@ -12,11 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/test/standalone"
 )
 
@@ -58,6 +60,24 @@ func shorten(text string) string { return text[:min(len(text), 2000)] }
 func (s *server) importing(in string, arguments ...string) said {
 	s.t.Helper()
 	return s.run(importer.NewCommand(), in, arguments...)
+}
+
+// apply loads a manifest, as up --load does.
+func (s *server) apply(path string) load.Result {
+	s.t.Helper()
+	client, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	loader, err := load.New(load.Config{Client: client, Report: func(line string) { s.t.Log(line) }})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	result, err := loader.Load(s.t.Context(), load.Source{Path: path})
+	if err != nil || result.Amiss() != "" {
+		s.t.Fatal(err, result)
+	}
+	return result
 }
 
 func (s *server) export(arguments ...string) string {
