@@ -52,7 +52,7 @@ run: build ## start everything in one process with the examples; Ctrl-C stops it
 .PHONY: test
 test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
 	hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && \
-	KUBE_BIN=$$(hack/build-kube.sh $(KUBE) kubectl kube-apiserver kube-controller-manager $(if $(KUBE),,sample-apiserver)) && \
+	KUBE_BIN=$$(hack/build-kube.sh $(KUBE) kubectl kube-apiserver kube-controller-manager) && \
 	export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
@@ -122,16 +122,12 @@ soak: ##- every fault in its long form, then faults chosen at random for SOAK (a
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED)
 
-# BENCH are flags of bench, bench-cluster, bench-delivery and bench-fleet: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
+# BENCH are flags of bench, bench-delivery and bench-large: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
 BENCH ?=
 
 .PHONY: bench
-bench: ##- the ledger against the same server without it, in pairs, and reads of a big zone (10 minutes)
+bench: ##- the ledger against the same server without it, in pairs (10 minutes)
 	$(GO) run ./test/bench $(BENCH)
-
-.PHONY: bench-cluster
-bench-cluster: ##- Records against a CRD and sample-apiserver behind a real kube-apiserver, as system:masters and as a tenant (10 minutes)
-	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver sample-apiserver) && export KUBE_BIN && $(GO) run ./test/bench/cluster $(BENCH)
 
 .PHONY: bench-delivery
 bench-delivery: ##- from a change to the answer of a secondary and the call of a webhook, transfers, memory of the primary (15 minutes)
@@ -140,10 +136,6 @@ bench-delivery: ##- from a change to the answer of a secondary and the call of a
 .PHONY: bench-large
 bench-large: build ##- how a server grows, to a million records and a hundred thousand zones (an hour; later runs half of that)
 	$(GO) run ./test/bench/large $(BENCH)
-
-.PHONY: bench-fleet
-bench-fleet: ##- 1,000 BIND servers as objects and 10,000 zones: requests while nothing changes, memory, a changed option, a changed zone (15 minutes, as root)
-	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver kube-controller-manager) && export KUBE_BIN && $(GO) run ./test/bench/fleet $(BENCH)
 
 .PHONY: bench-go
 bench-go: ##- the packages' own Go benchmarks

@@ -31,7 +31,6 @@ info+=" -X k8s.io/component-base/version.gitMajor=$major -X k8s.io/component-bas
 missing() {
   for name in "${names[@]}"; do
     package=k8s.io/kubernetes/cmd/$name
-    [[ $name != sample-apiserver ]] || package=k8s.io/sample-apiserver
     [[ -x $dir/$name ]] || echo "$package"
   done
 }

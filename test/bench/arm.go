@@ -31,13 +31,11 @@ const (
 	armOne     = "one zone"
 	armSixteen = "16 zones"
 	armPlain   = "plain"
-	armRaw     = "raw"
 )
 
 // arm is one way of writing Records.
 type arm struct {
-	name string
-	// server is nil where there is none.
+	name         string
 	server, etcd *process
 	// batch makes n writes whose names nothing was ever called.
 	batch func(label string, n int) (batch, error)

@@ -23,16 +23,16 @@ func TestMain(m *testing.M) {
 // write is one transaction and one fsync, and reads nothing.
 func TestRun_countsWhatAWriteIs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts seven servers")
+		t.Skip("starts six servers")
 	}
 	dir := t.TempDir()
-	p := plan{Rounds: 1, Records: 300, Profiled: 1, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}
+	p := plan{Rounds: 1, Profiled: 1, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}
 	r, err := p.run(t.Context(), testWriter{t})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, op := range operations {
-		for _, a := range []string{armOne, armSixteen, armPlain, armRaw} {
+		for _, a := range []string{armOne, armSixteen, armPlain} {
 			at := writeName(op, 1, a)
 			// etcd syncs once more where it takes a snapshot of its log.
 			for what, more := range map[string]float64{"txns": 0, "fsyncs": 0.1} {
@@ -51,19 +51,6 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 			if v, _ := r.Median(at + "/rate"); v <= 0 {
 				t.Errorf("%s: no rate", at)
 			}
-		}
-		ledger, _ := r.Median(writeName(op, 1, armOne) + "/wal")
-		raw, _ := r.Median(writeName(op, 1, armRaw) + "/wal")
-		if raw < 0.95*ledger || raw > 1.05*ledger {
-			t.Errorf("%s: the raw transaction logs %.0f bytes, the ledger's %.0f: they are not the same", op, raw, ledger)
-		}
-	}
-	for _, name := range []string{
-		"fill/rate", "size/create/ratio", "size/delete/ratio/cpu", "memory/server/record", "memory/view/record", "etcd/stored/record",
-		"read/json/time", "read/text/speed", "read/axfr/size", "read/axfr/peak",
-	} {
-		if _, ok := r.Median(name); !ok {
-			t.Errorf("%s was not measured", name)
 		}
 	}
 	for _, name := range []string{"one-zone-1.cpu.pb.gz", "plain-8.cpu.pb.gz", "ledger.allocs.pb.gz"} {

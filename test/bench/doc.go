@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench measures what truth costs: writes through the ledger against the
-// same server without it and against the bare transaction, the cost of a write in
-// a big zone, and what reading one takes in time and memory. `make bench` runs it.
+// same server without it. `make bench` runs it.
 //
 // It promises:
 //
@@ -16,8 +15,7 @@
 //	    as any client does; etcd is another.
 //	(4) The measurements are kept as JSON lines and compared with the last kept run.
 //
-// It does not know how the ledger works: the bare transaction it compares with is
-// one that a ledger sent, recorded and sent again under other names.
+// It does not know how the ledger works.
 //
 // Read first: run.go (what is measured, in order), then arm.go (what is compared),
 // then docs/performance.md for the figures.

@@ -22,7 +22,6 @@ func main() {
 	flag.IntVar(&plan.Rounds, "rounds", plan.Rounds, "rounds of the write benchmarks")
 	flag.DurationVar(&plan.Time, "time", plan.Time, "start no further round after this long; three are made in any case")
 	scale := flag.Float64("scale", 1, "writes of a round, as a factor of what is usual")
-	flag.IntVar(&plan.Records, "records", plan.Records, "records of the big zone; 0 leaves out what needs one")
 	flag.StringVar(&plan.Dir, "dir", "", "where the servers keep their data, which decides the disk that is measured (default: a new directory below the system's temporary one)")
 	flag.StringVar(&plan.Profiles, "profiles", "", "directory for CPU profiles of the server and the etcd of each arm, and allocations of the servers, taken in a round of its own")
 	flag.StringVar(&plan.Results, "results", "test/bench/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")

@@ -144,17 +144,8 @@ func (p *process) counters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// settledHeap are the bytes in use after a collection.
-func (p *process) settledHeap(ctx context.Context) (uint64, error) {
-	if _, err := p.ask(ctx, "/collect", ""); err != nil {
-		return 0, err
-	}
-	c, err := p.counters(ctx)
-	return c.HeapBytes, err
-}
-
 // log is what etcd counts of its own work.
-type log struct{ txns, ranges, fsyncs, bytes, stored float64 }
+type log struct{ txns, ranges, fsyncs, bytes float64 }
 
 // log reads the metrics that a member serves beside its API.
 func (p *process) log(ctx context.Context) (log, error) {
@@ -168,7 +159,6 @@ func (p *process) log(ctx context.Context) (log, error) {
 		`grpc_server_handled_total{grpc_code="OK",grpc_method="Range",grpc_service="etcdserverpb.KV",grpc_type="unary"}`: &l.ranges,
 		"etcd_disk_wal_fsync_duration_seconds_count": &l.fsyncs,
 		"etcd_disk_wal_write_bytes_total":            &l.bytes,
-		"etcd_mvcc_db_total_size_in_use_in_bytes":    &l.stored,
 	}
 	found := 0
 	for line := range strings.Lines(string(body)) {
@@ -190,10 +180,5 @@ func (p *process) log(ctx context.Context) (log, error) {
 }
 
 func (l log) minus(m log) log {
-	return log{txns: l.txns - m.txns, ranges: l.ranges - m.ranges, fsyncs: l.fsyncs - m.fsyncs, bytes: l.bytes - m.bytes, stored: l.stored - m.stored}
-}
-
-// forgetPeak makes VmHWM count from now (proc(5), clear_refs).
-func (p *process) forgetPeak() error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0)
+	return log{txns: l.txns - m.txns, ranges: l.ranges - m.ranges, fsyncs: l.fsyncs - m.fsyncs, bytes: l.bytes - m.bytes}
 }

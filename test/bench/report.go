@@ -22,9 +22,6 @@ var targets = []figures.Target{
 	{What: "creates by 16 callers in one zone ÷ plain", Name: writeName("create", 16, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.75},
 	{What: "creates by 64 callers in one zone ÷ plain", Name: writeName("create", 64, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.8},
 	{What: "two servers and 16 callers in one zone: p99 ÷ p50 at the slower", Name: rivals, Most: true, Bound: 10},
-	{What: "a create in the big zone ÷ in the small one, p50", Name: "size/create/ratio", Most: true, Bound: 1.10},
-	{What: "a delete in the big zone ÷ in the small one, p50", Name: "size/delete/ratio", Most: true, Bound: 1.10},
-	{What: "view, bytes a record", Name: "memory/view/record", Most: true, Bound: 200},
 }
 
 // slowTargets are those on a disk that takes 5 ms longer.
@@ -43,7 +40,6 @@ type report struct {
 func (r report) print(out io.Writer) {
 	r.Header.Print(out)
 	r.printWrites(out)
-	r.printReads(out)
 	if r.slow {
 		r.Targets(out, slowTargets, nil)
 	} else {
@@ -55,10 +51,10 @@ func (r report) print(out io.Writer) {
 // they are not quotients of the medians beside them.
 func (r report) printWrites(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "write\tcallers\tarm\tper s\t÷ plain\t÷ raw\tp50 ms\t÷ plain\tp99 ms\ttxns\treads\tfsyncs\tWAL B\tmallocs\talloc KB\tserver µs\t÷ plain\tetcd µs\t")
+	fmt.Fprintln(w, "write\tcallers\tarm\tper s\t÷ plain\tp50 ms\t÷ plain\tp99 ms\ttxns\treads\tfsyncs\tWAL B\tmallocs\talloc KB\tserver µs\t÷ plain\tetcd µs\t")
 	for _, op := range operations {
 		for _, callers := range r.callers() {
-			for _, a := range []string{armOne, armSixteen, armPlain, armRaw} {
+			for _, a := range []string{armOne, armSixteen, armPlain} {
 				at := writeName(op, callers, a)
 				if _, ok := r.Median(at + "/rate"); !ok {
 					continue
@@ -75,7 +71,7 @@ func (r report) printWrites(out io.Writer) {
 					return cell(writeName(op, callers, a+" ÷ "+under)+"/"+what, "%.2f", 1)
 				}
 				fmt.Fprintln(w, strings.Join([]string{
-					op, fmt.Sprint(callers), a, of("rate", "%.0f"), over(armPlain, "rate"), over(armRaw, "rate"),
+					op, fmt.Sprint(callers), a, of("rate", "%.0f"), over(armPlain, "rate"),
 					of("p50", "%.2f"), over(armPlain, "p50"), of("p99", "%.1f"),
 					of("txns", "%.3f"), of("reads", "%.3f"), of("fsyncs", "%.3f"), of("wal", "%.0f"),
 					of("mallocs", "%.0f"), cell(at+"/allocated", "%.0f", 1./1024), of("cpu", "%.0f"), over(armPlain, "cpu"), of("etcd-cpu", "%.0f"),
@@ -101,20 +97,4 @@ func (r report) callers() []int {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// printReads prints everything about the big zone.
-func (r report) printReads(out io.Writer) {
-	if _, ok := r.Median("fill/rate"); !ok {
-		return
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "a zone of %d records\tmedian\t\n", r.Header.Records)
-	for _, s := range r.Series {
-		if head, _, _ := strings.Cut(s.Name, "/"); !slices.Contains(operations, head) {
-			fmt.Fprintf(w, "%s\t%.4g %s\t\n", s.Name, s.Median(), s.Unit)
-		}
-	}
-	_ = w.Flush()
-	fmt.Fprintln(out)
 }

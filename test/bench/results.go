@@ -12,7 +12,7 @@ import (
 // addWrites adds a round of all arms, and its ratios: pairs of the same round.
 func addWrites(r *figures.Results, callers int, got map[string]map[string]sample) {
 	for _, op := range operations {
-		for _, a := range []string{armOne, armSixteen, armPlain, armRaw} {
+		for _, a := range []string{armOne, armSixteen, armPlain} {
 			s, ok := got[a][op]
 			if !ok {
 				continue
@@ -26,26 +26,22 @@ func addWrites(r *figures.Results, callers int, got map[string]map[string]sample
 			r.Add(at+"/fsyncs", "", s.fsyncs)
 			r.Add(at+"/wal", "B", s.bytes)
 			r.Add(at+"/etcd-cpu", "µs", s.memberCPU)
-			if a != armRaw {
-				r.Add(at+"/mallocs", "", s.mallocs)
-				r.Add(at+"/allocated", "B", s.allocated)
-				r.Add(at+"/cpu", "µs", s.cpu)
-			}
+			r.Add(at+"/mallocs", "", s.mallocs)
+			r.Add(at+"/allocated", "B", s.allocated)
+			r.Add(at+"/cpu", "µs", s.cpu)
 		}
 		for _, pair := range pairs {
 			over, under := got[pair.over][op], got[pair.under][op]
 			at := writeName(op, callers, pair.over+" ÷ "+pair.under)
 			r.Add(at+"/rate", "×", over.rate/under.rate)
 			r.Add(at+"/p50", "×", over.p50/under.p50)
-			if pair.under != armRaw {
-				r.Add(at+"/cpu", "×", over.cpu/under.cpu)
-			}
+			r.Add(at+"/cpu", "×", over.cpu/under.cpu)
 		}
 	}
 }
 
 // pairs whose ratios are reported.
-var pairs = []struct{ over, under string }{{armOne, armPlain}, {armSixteen, armPlain}, {armOne, armRaw}}
+var pairs = []struct{ over, under string }{{armOne, armPlain}, {armSixteen, armPlain}}
 
 func writeName(op string, callers int, arm string) string {
 	return fmt.Sprintf("%s/%d/%s", op, callers, arm)

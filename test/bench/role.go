@@ -12,7 +12,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/pki"
-	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -55,8 +53,8 @@ type places struct {
 	Control string
 	// Etcd is the endpoint of a member.
 	Etcd string
-	// API is the URL and Kubeconfig the file of a server, DNS the address of its primary.
-	API, Kubeconfig, DNS string
+	// API is the URL and Kubeconfig the file of a server.
+	API, Kubeconfig string
 }
 
 // playRole runs the role this process was started in until its standard input ends, which is when the process that
@@ -120,7 +118,7 @@ func (r role) etcd(ctx context.Context) error {
 	}
 }
 
-// server is the API and the hidden primary, as `kubizone up` wires them, but for etcd.
+// server is the API, as `kubizone up` wires them, but for etcd.
 func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
 	memory.SpareHeap()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -141,16 +139,6 @@ func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
 		return err
 	}
 	zones := zoneview.NewSet(zoneview.Config{})
-	loopback := netip.MustParseAddr("127.0.0.1")
-	dns, err := primary.New(primary.Config{
-		Zones: zones, Views: []string{""}, Listen: []netip.AddrPort{netip.AddrPortFrom(loopback, 0)},
-		Allow: primary.Rules([]netip.Prefix{netip.PrefixFrom(loopback, 8)}, nil),
-	})
-	if err != nil {
-		return err
-	}
-	defer dns.Close()
-	at.DNS = dns.Addrs()[0].String()
 	open := apiserver.New
 	if r.Plain {
 		open = apiserver.NewPlain
@@ -163,7 +151,7 @@ func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
 		return err
 	}
 	defer server.Close()
-	ended := together(ctx, stop, server.RunLedger, dns.Run, server.Run)
+	ended := together(ctx, stop, server.RunLedger, server.Run)
 	if err := server.WaitForAPI(ctx); err != nil {
 		return err
 	}
@@ -209,9 +197,7 @@ func (r role) ready(at places) error {
 // counters are what a process used since it began.
 type counters struct {
 	Mallocs, AllocBytes uint64
-	// HeapBytes are in use now.
-	HeapBytes uint64
-	CPU       time.Duration
+	CPU                 time.Duration
 }
 
 // controls are what the measuring process asks of another.
@@ -251,7 +237,7 @@ func count() counters {
 	runtime.ReadMemStats(&m)
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for a wrong argument only
-	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, HeapBytes: m.HeapAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
 // collect leaves in memory what is in use: twice, because what has a finalizer or a cleanup goes the second time.

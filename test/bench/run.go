@@ -18,9 +18,8 @@ import (
 
 // plan of a run.
 type plan struct {
-	Rounds  int
-	Time    time.Duration
-	Records int
+	Rounds int
+	Time   time.Duration
 	// Load is what each round writes: so many Records by so many callers, first a lone one.
 	Load []load
 	// Profiled is how many rounds are written with the profiler on.
@@ -33,7 +32,7 @@ type plan struct {
 type load struct{ Callers, Writes int }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 4 * time.Minute, Records: 100_000, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
+	return plan{Rounds: 5, Time: 4 * time.Minute, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
 }
 
 // fewestRounds a median is made of, whatever the time.
@@ -66,7 +65,7 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 	}()
 	started := func(one *process) { running = append(running, one) }
 
-	results := figures.New(p.Records)
+	results := figures.New(0)
 	say("starting servers in %s", dir)
 	s, err := newStage(ctx, dir, p.SlowDisk, started)
 	if err != nil {
@@ -81,12 +80,6 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 	}
 	if p.Profiles != "" {
 		if err := s.profiles(ctx, p, say); err != nil {
-			return nil, err
-		}
-	}
-	if p.Records > 0 {
-		b := &big{backend: s.one, records: p.Records, writes: p.Load[0].Writes / 2, example: s.example, into: results, say: say}
-		if err := b.run(ctx, p.Rounds); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +122,7 @@ func (s *stage) writes(ctx context.Context, p plan, into *figures.Results, say f
 	return nil
 }
 
-// label makes names that no other batch has, as long as those of the recorded transaction.
+// label makes names that no other batch has.
 func (s *stage) label(a *arm, round int, l load) string {
 	return fmt.Sprintf("%c%02d-%03d", "abcdefgh"[s.index(a)], round, l.Callers)
 }
@@ -146,9 +139,6 @@ func (s *stage) index(a *arm) int {
 // profiles takes more rounds with the profiler on, apart from what is measured.
 func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) error {
 	for _, a := range s.arms {
-		if a.server == nil {
-			continue
-		}
 		for _, l := range p.Load {
 			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(a.name, " ", "-"), l.Callers)
 			for file, of := range map[string]*process{name: a.server, name + "-etcd": a.etcd} {

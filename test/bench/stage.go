@@ -8,19 +8,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // stage is everything that runs, and the arms over it. Each arm has a server and an etcd of its own: one that served
 // two would hold what both have written, and collect its garbage over it.
 type stage struct {
 	one, many, plain *backend
-	raw              *process
 	arms             []*arm
-	example          *v1alpha1.Record
 }
 
 const (
@@ -37,10 +31,6 @@ func newStage(ctx context.Context, dir string, slow time.Duration, started func(
 			return nil, err
 		}
 	}
-	if s.raw, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "r"), SlowDisk: slow}); err != nil {
-		return nil, err
-	}
-	started(s.raw)
 	if err := s.one.zone(ctx, "hot", hotDomain); err != nil {
 		return nil, err
 	}
@@ -51,23 +41,10 @@ func newStage(ctx context.Context, dir string, slow time.Duration, started func(
 			return nil, err
 		}
 	}
-	records := s.one.client.KubizoneV1alpha1().Records(recordNamespace)
-	if s.example, err = records.Create(ctx, record("example", "example."+hotDomain, 1), metav1.CreateOptions{}); err != nil {
-		return nil, err
-	}
-	hot, err := s.one.client.KubizoneV1alpha1().Zones(zoneNamespace).Get(ctx, "hot", metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	z, err := newRawZone(ctx, s.raw.Etcd, hot, s.example)
-	if err != nil {
-		return nil, fmt.Errorf("recording a transaction: %w", err)
-	}
 	s.arms = []*arm{
 		{name: armOne, server: s.one.server, etcd: s.one.etcd, batch: s.one.batch([]string{hotDomain})},
 		{name: armPlain, server: s.plain.server, etcd: s.plain.etcd, batch: s.plain.batch([]string{hotDomain})},
 		{name: armSixteen, server: s.many.server, etcd: s.many.etcd, batch: s.many.batch(many)},
-		{name: armRaw, etcd: s.raw, batch: z.batch},
 	}
 	return s, nil
 }
