@@ -117,7 +117,6 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 
 		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
 		Terminating:  s.namespaces.isTerminating,
-		Released:     func(o *v1alpha1.Record) { s.announcer.released(o) },
 		Held:         func(o *v1alpha1.Zone) { s.announcer.held(o) },
 		Now:          faultpoint.Now, Fault: faultpoint.At,
 	})

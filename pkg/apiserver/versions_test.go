@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -24,40 +23,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/store"
 )
-
-// A client that has a version of before versions is told 410, lists, and goes on.
-func TestVersions_clientsOfBeforeListAnew(t *testing.T) {
-	etcd := store.Fresh(t)
-	st := store.On(t, etcd, Prefix)
-	st.LoadFormat12(false)
-	before := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision // as a list of before said
-	api := whole(t, func(c *Config) { c.Etcd.ServerList = []string{etcd.Endpoint} })
-	ctx := t.Context()
-	watched, err := api.Records("").Watch(ctx, metav1.ListOptions{ResourceVersion: fmt.Sprint(before)})
-	if err == nil {
-		e := <-watched.ResultChan()
-		watched.Stop()
-		err = apierrors.FromObject(e.Object)
-	}
-	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-		t.Errorf("a watch from %d: %v", before, err)
-	}
-	list := store.Must(api.Records("").List(ctx, metav1.ListOptions{}))
-	if len(list.Items) != 19 {
-		t.Errorf("%d records", len(list.Items))
-	}
-	watched = store.Must(api.Records("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion}))
-	defer watched.Stop()
-	changed := store.Must(api.Records("team").Get(ctx, "org-0", metav1.GetOptions{}))
-	changed.Labels = map[string]string{"a": "b"}
-	changed = store.Must(api.Records("team").Update(ctx, changed, metav1.UpdateOptions{}))
-	for e := range watched.ResultChan() { // others are what the migration owed
-		if r := e.Object.(*v1alpha1.Record); r.Name == changed.Name && r.ResourceVersion == changed.ResourceVersion {
-			return
-		}
-	}
-	t.Error("the watch ends")
-}
 
 // lister is what an informer of all Records asks.
 func lister(api typed.KubizoneV1alpha1Interface) cache.ListerWatcherWithContext {

@@ -38,7 +38,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -349,49 +348,6 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	}
 }
 
-// A backup of the format before versions, in the middle of a batch, is migrated where it is restored.
-func TestRestore_ofTheFormatBeforeVersions(t *testing.T) {
-	for _, sealed := range []bool{false, true} {
-		t.Run(fmt.Sprint("sealed: ", sealed), func(t *testing.T) {
-			t.Parallel()
-			configuration, transformer := encryption(t, "one", sha256.Sum256([]byte("one")))
-			of := func(s *store.Store) {
-				if s.Damaged = true; sealed { // work is owed, and its server does not run
-					s.Encryption = transformer
-				}
-			}
-			dir := store.Must(embed.OpenDir(t.TempDir(), 0))
-			defer dir.Close()
-			member := store.Must(embed.Start(t.Context(), embed.Config{Dir: dir}))
-			defer member.Stop()
-			old := store.On(t, &store.Etcd{Endpoint: member.Endpoints()[0]}, apiserver.Prefix)
-			of(old)
-			old.LoadFormat12(sealed)
-			file := filepath.Join(t.TempDir(), "backup")
-			m, err := Take(t.Context(), storagebackend.TransportConfig{ServerList: member.Endpoints()}, file)
-			if err != nil || m.Format != 12 {
-				t.Fatalf("%+v, %v", m, err)
-			}
-			path, _, err := restore(t, file, func(r *Restore) {
-				if sealed {
-					r.EncryptionProviderConfigFile = configuration
-				}
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			again := start(t, path, of)
-			if have, list := versionsOf(t, again); len(have) != m.Records+6 || // which a redo log has
-				list < int64(Clock{Now: m.Time}.level())*subrev.Objects {
-				t.Errorf("%d records are restored of %s, at %d", len(have), m, list)
-			}
-			if now, err := Take(t.Context(), again.where, file+"-now"); err != nil || now.Format != ledger.Format {
-				t.Errorf("it is %+v now: %v", now, err)
-			}
-		})
-	}
-}
-
 // S6.5: a backup goes ahead of what an older one gave that was restored after it was taken, where it is named, and not
 // else. One that is too old for the clock is said to be.
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
@@ -468,6 +424,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
 		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
 		"a newer format":  {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
+		"an older format": {whole, edit(func(m *Manifest) { m.Format = ledger.FirstFormat - 1 }), "the first that this kubizone reads is 16"},
 		"of the future":   {whole, edit(func(m *Manifest) { m.Time = time.Now().Add(time.Hour) }), "set the clock and restore it then"},
 		"another's count": {whole, edit(func(m *Manifest) { m.Records++ }), "not this file's manifest"},
 		"a poem":          {[]byte("roses"), manifest, "is cut"},

@@ -152,9 +152,6 @@ type Work struct {
 	// Damaged are records that could not be read when the rest of the work was done. Such an item stands until they
 	// can be read, and decides them anew then.
 	Damaged []Ref `json:"damaged,omitempty"`
-	// Refused are records of an earlier version that are refused now. They are decided anew in this order, and owners
-	// of records that no zone has then are told (S5.9). Such an item has no scans.
-	Refused []Ref `json:"refused,omitempty"`
 	// By is the namespace that caused the work.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`

@@ -4,7 +4,6 @@
 package ledger_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,11 +15,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -621,63 +618,6 @@ func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
 	if n := marks(); n != 10 {
 		t.Errorf("%d marks, and 10 before another namespace made 20 RRsets and removed them", n)
 	}
-	b.MustBeClean()
-}
-
-// Migration 10 counts RRsets, also where it was killed in between.
-func TestMigration10_countsRRsets(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	for n := range 3 {
-		b := newBrake(t, 1, 30)
-		b.fill("team", "t", 3)
-		z := b.zone()
-		key := layout.Keys{Prefix: b.Prefix}.Zone("infra", "example")
-		old := z.DeepCopy()
-		old.Status.RRsetCount = 0
-		data := store.Must(runtime.Encode(store.Codec().Codec, old))
-		store.Must(b.Client.Client.Put(t.Context(), key, string(data)))
-		b.Old(9)
-		ends, ended := endsThere(n)
-		func() {
-			defer func() {
-				if r := recover(); r != nil && r != errEnds {
-					panic(r)
-				}
-			}()
-			_ = opening(t, b.Store, append(b.change, ends, ledger.Migrations())...)
-		}()
-		b.servers = []*store.Server{b.Server(append(b.change, ledger.Migrations())...)}
-		if now := b.zone(); now.Status.RRsetCount != z.Status.RRsetCount || z.Status.RRsetCount != 33 {
-			t.Errorf("where the first server ended at its transaction %d (%t): %d RRsets, and %d before", n, *ended, now.Status.RRsetCount, z.Status.RRsetCount)
-		}
-		b.MustBeClean()
-	}
-}
-
-// Migration 12 gives the marks of an earlier version their spans: what is held then is let through when it is put back.
-func TestMigration12_spansOfDeleted(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	b := newBrake(t, 1, 30)
-	b.drop("infra", "r", 1, 10)
-	b.held(true)
-	room := layout.Keys{Prefix: b.Prefix}.Room("deleted")
-	for _, kv := range store.Must(b.Client.Client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs {
-		var d law.Deleted
-		if err := json.Unmarshal(kv.Value, &d); err != nil {
-			t.Fatal(err)
-		}
-		x := d.RRsets[0]
-		old := fmt.Sprintf(`{"d":[{"t":%q,"c":%d,"n":%d}]}`, x.Type, x.Spans[0].From, x.At)
-		store.Must(b.Client.Client.Put(t.Context(), string(kv.Key), old))
-	}
-	b.Old(11)
-	b.servers = []*store.Server{b.Server(append(b.change, ledger.Migrations())...)}
-	b.MustBeClean()
-	b.held(true)
-	b.fill("infra", "r", 1)
-	b.held(false)
 	b.MustBeClean()
 }
 

@@ -40,13 +40,6 @@ func Migrations(more ...Migration) func(*Config) {
 	}
 }
 
-// Known are the migrations of a program that knows no more than the n-th.
-func Known(n int) func(*Config) {
-	return func(c *Config) {
-		c.migrations, c.olderEnd, c.lockSeconds = migrations[:slices.IndexFunc(migrations, func(m migration) bool { return m.Number == n })+1], time.Nanosecond, 1
-	}
-}
-
 type (
 	Migration = migration
 	Migrating = migrating
@@ -61,7 +54,7 @@ func MigrationNumbers() (numbers []int) {
 }
 
 // LeastReader is what the migrations require of programs that read a store.
-func LeastReader() int { return leastReader(migrations, 0) }
+func LeastReader() int { return leastReader(migrations) }
 
 // Rewrite, Owe and Layout are what a migration works with.
 func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(string, []byte) ([]byte, error)) error {

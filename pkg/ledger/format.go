@@ -12,52 +12,43 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// stored is the part of the config key about the form of the store. A store of the first two
-// formats has no leastReader: programs of that time compare format alone, 1 for plain internal keys and 2 for sealed
-// ones.
+// stored is the part of the config key about the form of the store.
 type stored struct {
-	// Format is the highest migration that has been carried out.
+	// Format is the highest migration that has been carried out, FirstFormat before the first one.
 	Format int `json:"format"`
 	// LeastReader is the least format that a program must know to read and write the store.
-	LeastReader   int `json:"leastReader,omitempty"`
+	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
 	// Keys are those that the internal keys are sealed with (sealed.Keys), encrypted by the transformer of Records;
 	// none: they are not sealed.
 	Keys []byte `json:"keys,omitempty"`
 }
 
-// These formats are older than leastReader.
 const (
-	plainFormat  = 1
-	sealedFormat = 2
-	// Format is the newest that this package knows: the number of its last migration.
-	Format = countsSpeakers
+	// FirstFormat is the lowest that this package reads. There is no migration from a store of a lower one.
+	FirstFormat = 16
+	// Format is the newest that this package knows: the number of its last migration, or FirstFormat.
+	Format = FirstFormat
 )
 
-func (c stored) leastReader() int {
-	if c.LeastReader == 0 {
-		return c.Format
-	}
-	return c.LeastReader
-}
-
-// mayRead returns ErrFormat where a program with these migrations knows too little of the form.
-func (c stored) mayRead(all []migration) error {
-	if least := c.leastReader(); least > newestFormat(all) {
-		return fmt.Errorf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: %w; start a version that knows it", c.Format, least, newestFormat(all), ErrFormat)
+// checkFormat returns an ErrFormat where a program with these migrations must not read the store.
+func (c stored) checkFormat(all []migration) error {
+	switch newest := newestFormat(all); {
+	case c.Format < FirstFormat:
+		return formatError(fmt.Sprintf("the store is of format %d, and the first that this kubizone reads is %d: "+
+			"start the kubizone that wrote it, export its zones with kubizone export, and load them into a new store with kubizone import", c.Format, FirstFormat))
+	case c.LeastReader > newest:
+		return formatError(fmt.Sprintf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: "+
+			"a newer kubizone has written it; start a version that knows it", c.Format, c.LeastReader, newest))
 	}
 	return nil
 }
 
-// announceMigrations returns the config with which the migrations that the store lacks may begin: a program that must
-// not see what they do finds so in config before they do it.
-func (c stored) announceMigrations(all []migration) stored {
-	c.LeastReader = max(c.leastReader(), leastReader(all, c.Format))
-	if c.Format < namesLeastReader {
-		c.Format = namesLeastReader // the migration of that number is this very write
-	}
-	return c
-}
+// formatError is an ErrFormat that says what the format is and what to do.
+type formatError string
+
+func (e formatError) Error() string { return string(e) }
+func (formatError) Unwrap() error   { return ErrFormat }
 
 // fenced is the KV of a ledger that writes nothing once a newer version has taken the store over.
 type fenced struct {
@@ -96,72 +87,53 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// A migration brings the store from one form to the next. Those that a store lacks are
-// carried out in order by Open, before anything else is read, by one server at a time:
-// the others wait. Its lock ends with the server that has it (a lease), and each
-// transaction compares the lock, so that two never write at once.
+// A migration brings the store from one form to the next. Open carries out those that a store lacks, in order, before
+// it reads anything else. One server at a time does so, and the others wait. Its lock ends with the server that has it
+// (a lease), and each transaction compares the lock, so that two servers never write at once.
 //
-// How to add one: append it to migrations with the next number, raise Format (format.go), and
-// write its run in a file of its own.
+// How to add one: append it to migrations with the next number, raise Format, and write its Run in a file of its own.
 //
-//   - run gets a migrating: client and layout (the client sees the keys as Layout writes
-//     them, sealed or not), the codecs of Zones and Records, each to read a prefix page
-//     by page, rewrite to change values there, write and commit for other changes, and owe
-//     for ordinary work. When it begins no redo log stands that an older server has left.
-//   - It must be worth nothing the second time: a server may be killed after any
-//     transaction, and the next begins the migration anew. It writes what is not yet as
-//     it shall be, and nothing else.
-//   - It never changes what a zone contains: a serial changes in a decision of the law
-//     alone (I3). It owes the work that must be decided anew: owe puts an outbox item, and the
-//     cascade that carries it out releases, adopts and raises serials as after any write.
-//     Write the zone's own keys first and owe then: a cascade passes over members that
-//     are younger than its item.
-//   - OldersMayWrite says that a program that knows no more than the migration before
-//     may go on reading and writing beside and after it. Such a migration changes no key
-//     that belongs to a zone: servers remember those while the zone stands at its revision
-//     (I5). Where it is false, config's leastReader is raised before run begins: older
-//     programs refuse the store, and those that run end (FollowFormat) and are given
-//     olderEnd to do so.
-//   - A new field of an internal value needs a migration too, if only for its number: an
-//     older program that rewrites the value keeps what it does not know (layout/unknown.go), but
-//     not in values that each write makes anew (what waits, pending cuts, the sets of a cut, the
-//     journal), nor in the rules of rules/, and never in a Zone, Record or Delegation: those
-//     are protobuf, of which the generated code drops what it does not know. There
-//     OldersMayWrite is false.
+//   - Run gets a migrating: client, layout and codecs; rewriteValues to change the values under a prefix, commitLocked
+//     for other changes, and oweWork for ordinary work.
+//   - It must change nothing the second time: a server may be killed after any transaction, and the next one begins
+//     the migration anew. It writes what is not yet as it shall be, and nothing else.
+//   - It never changes what a zone contains: a serial changes in a decision of the law alone (I3). It owes the work
+//     that must be decided anew: the cascade that carries the work out releases, adopts and raises serials as after
+//     any write. It writes the zone's own keys first and owes then: a cascade passes over members that are younger
+//     than its item.
+//   - OldersMayWrite says that a program that knows no more than the migration before may go on reading and writing
+//     beside and after it. Such a migration changes no key that belongs to a zone: servers remember those while the
+//     zone stands at its revision (I5). Where it is false, the store's leastReader is raised before Run begins: older
+//     programs refuse the store, and those that run end (FollowFormat) and are given olderEnd to do so.
+//   - A new field of a stored object or of an internal value needs a migration with OldersMayWrite false, if only for
+//     its number: a program that does not know the field drops it when it writes the value.
 //
-// How to test one: test/store's Old makes a store say that it is of the format before;
-// the test puts the old form there by the raw client, starts a Server and compares keys,
-// MustBeClean. Once more with Config.Fault "migration" that ends the first server
-// there (migrate_test.go, endsThere).
+// How to test one: migrate_test.go has an example of each kind. SetFormat of test/store makes a store say that it is
+// of the format before. The test puts the old form there by the raw client, starts a Server and compares keys, and does
+// so once more with endsThere, which ends the first server in the middle.
 type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	// Run is nil where the announcement in the config key is all of it, or a later migration does it anew.
+	// Run is nil where the announcement in the config key is all of it.
 	Run func(context.Context, *migrating) error
 }
 
 // newestFormat returns the format that a program with these migrations knows.
-func newestFormat(all []migration) int { return all[len(all)-1].Number }
+func newestFormat(all []migration) int {
+	if len(all) == 0 {
+		return FirstFormat
+	}
+	return all[len(all)-1].Number
+}
 
-// leastReader returns the format that the migrations after one require a program to know.
-func leastReader(all []migration, after int) (least int) {
+// leastReader returns the format that a program must know to read a store after all migrations.
+func leastReader(all []migration) int {
+	least := FirstFormat
 	for _, m := range all {
-		if m.Number > after && !m.OldersMayWrite {
+		if !m.OldersMayWrite {
 			least = m.Number
 		}
 	}
 	return least
 }
-
-const (
-	// namesLeastReader is the first format in which config has a leastReader.
-	namesLeastReader = 3
-	// mapsVersions is the first format in which a resourceVersion is no revision of etcd, and a value may begin with
-	// an octet (package subrev).
-	mapsVersions = 13
-	// derivesDS is the first format in which zones contain the DS of their children.
-	derivesDS = 14
-	// countsSpeakers is the first format in which underscore names hold the names below their base.
-	countsSpeakers = 15
-)

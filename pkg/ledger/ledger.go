@@ -47,11 +47,8 @@ type Config struct {
 	// Terminating says whether a namespace is being deleted, as far as this server knows; nil: none is. Cascades ask
 	// it of each object, so it answers from memory (S2.8).
 	Terminating func(namespace string) bool
-	// Released is called for each record of an earlier version that a migration released because it is refused now;
-	// the record's condition Adopted says why. It may be called twice for a record, and must not wait. Optional.
-	Released func(*v1alpha1.Record)
 	// Held is called for each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
-	// Optional.
+	// It must not wait. Optional.
 	Held func(*v1alpha1.Zone)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

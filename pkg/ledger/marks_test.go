@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -133,4 +135,16 @@ func TestMarks_ofLosersToTheZoneItself_S2_7(t *testing.T) {
 			held(v1alpha1.ReasonAdopted)
 		})
 	}
+}
+
+// internal are the keys of zones that writes of Records change.
+func internal(t *testing.T, st *store.Store) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, room := range []string{"owners", "holders", "names", "members", "counts", "journal"} {
+		for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room(room), clientv3.WithPrefix())).Kvs {
+			out[string(kv.Key)] = string(kv.Value)
+		}
+	}
+	return out
 }

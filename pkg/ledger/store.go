@@ -40,8 +40,7 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 }
 
 // ReadStore returns the client of OpenStore, without writing anything. A config key that is missing or damaged is
-// left to fsck. Errors: ErrFormat where a program that knows no more than this one must not read the store,
-// ErrSealed, and errors of etcd.
+// left to fsck. Errors: ErrFormat, ErrSealed, and errors of etcd.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -49,10 +48,10 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 		return nil, fmt.Errorf("reading the format: %w", err)
 	}
 	var config stored
-	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil {
+	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil || config.Format == 0 {
 		return s.client, nil
 	}
-	if err := config.mayRead(s.migrations); err != nil {
+	if err := config.checkFormat(s.migrations); err != nil {
 		return nil, err
 	}
 	if len(config.Keys) == 0 {
@@ -97,14 +96,12 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	if err := json.Unmarshal(r.Kvs[0].Value, &config); err != nil {
 		return nil, config, fmt.Errorf("%s does not parse (%w): this is no data of kubizone", s.layout.Config(), err)
 	}
-	if err := config.mayRead(s.migrations); err != nil {
+	if err := config.checkFormat(s.migrations); err != nil {
 		return nil, config, err
 	}
 	if config.HashAlgorithm != sethash.Algorithm {
-		return nil, config, fmt.Errorf("the store has hash algorithm %d, and this kubizone knows %d: %w; start a version that knows it", config.HashAlgorithm, sethash.Algorithm, ErrFormat)
-	}
-	if config.LeastReader == 0 && (config.Format == sealedFormat) != (len(config.Keys) > 0) {
-		return nil, config, fmt.Errorf("%s says format %d with keys of %d octets: it was changed by hand; restore a backup", s.layout.Config(), config.Format, len(config.Keys))
+		return nil, config, formatError(fmt.Sprintf("the store has hash algorithm %d, and this kubizone knows %d: "+
+			"another kubizone has written it; start a version that knows it", config.HashAlgorithm, sethash.Algorithm))
 	}
 	return r.Kvs[0], config, nil
 }
@@ -120,9 +117,11 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
 	if kv == nil {
-		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations, 0), HashAlgorithm: sethash.Algorithm}
-	} else if next := config.announceMigrations(s.migrations); next.Format != config.Format || next.LeastReader != config.LeastReader {
-		_, err := s.writeConfig(ctx, kv, next)
+		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
+	} else if least := leastReader(s.migrations); least > config.LeastReader {
+		// A program that must not see what the migrations do finds so in config before they begin.
+		config.LeastReader = least
+		_, err := s.writeConfig(ctx, kv, config)
 		return nil, false, err
 	}
 	switch {
@@ -215,8 +214,8 @@ func (s *store) warnReadable(ctx context.Context, keys sealed.Keys, encrypts boo
 // errLease says that expiry would take an object away behind the ledger's back.
 var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")
 
-// ErrFormat is returned by Open and FollowFormat when the store was written by a newer kubizone.
-var ErrFormat = errors.New("the data was written by a newer kubizone")
+// ErrFormat is returned where this program must not read the store, since another kubizone has written it.
+var ErrFormat = errors.New("this kubizone does not read the format of the store")
 
 // ErrSealed is returned by Open when the encryption configuration does not open
 // the keys that the store is sealed with.

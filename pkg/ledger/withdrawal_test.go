@@ -398,3 +398,10 @@ func TestWithdrawal_ofARuleForTheNamespaceBetween_S3_4(t *testing.T) {
 	}
 	st.MustBeClean()
 }
+
+// remove removes a zone of team-a.
+func remove(s *store.Server, name string) {
+	if err := s.DeleteZone("team-a", name); err != nil {
+		s.T.Fatal(err)
+	}
+}

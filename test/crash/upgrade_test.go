@@ -40,12 +40,17 @@ func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	if !rig.Long() {
 		t.Skip("builds earlier versions: KUBIZONE_TEST_LONG=1")
 	}
-	now := need(t)
+	var revisions []string
 	for line := range strings.Lines(string(must(os.ReadFile("testdata/earlier.txt"))(t))) {
-		revision, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if revision == "" || revision == "#" {
-			continue
+		if revision, _, _ := strings.Cut(strings.TrimSpace(line), " "); revision != "" && revision != "#" {
+			revisions = append(revisions, revision)
 		}
+	}
+	if len(revisions) == 0 {
+		t.Skip("testdata/earlier.txt names no version: none was released")
+	}
+	now := need(t)
+	for _, revision := range revisions {
 		t.Run(revision[:min(len(revision), 8)], func(t *testing.T) {
 			before := *now
 			var err error

@@ -145,9 +145,8 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// Old makes the config key say what a program of that format wrote there, so that the next Server migrates the store.
-// Formats 1 and 2 are plain and sealed keys, before the key named the least reader.
-func (s *Store) Old(format int) {
+// SetFormat makes the config key say what a program of that format writes there, and lets no older one read it.
+func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
 	r, err := s.Client.Client.Get(s.T.Context(), key)
@@ -157,9 +156,7 @@ func (s *Store) Old(format int) {
 	if err := json.Unmarshal(r.Kvs[0].Value, &all); err != nil {
 		s.T.Fatal(err)
 	}
-	if all["format"], all["leastReader"] = format, format; format < 3 {
-		delete(all, "leastReader")
-	}
+	all["format"], all["leastReader"] = format, format
 	text, err := json.Marshal(all)
 	if err == nil {
 		_, err = s.Client.Client.Put(s.T.Context(), key, string(text))

@@ -58,8 +58,7 @@ const (
 	ReasonZoneTerminating = "ZoneTerminating"
 	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.8).
 	ReasonTerminating = "Terminating"
-	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.7), which an earlier version may
-	// have taken in (S5.9); write it anew.
+	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.7); write it anew.
 	ReasonValidationFailed = "ValidationFailed"
 	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
 	ReasonInvalid = "Invalid"

@@ -15,12 +15,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember runs until ctx ends where a newer version has taken the store over: this program may not read the store
-// any more, but the other members of etcd may need the one in this process for their majority, above all the newer
-// program's while the servers are replaced one after the other. /livez passes, so that no kubelet restarts the process,
+// keepMember runs until ctx ends where this program must not read the store, as when a newer version has taken it over.
+// The other members of etcd may need the one in this process for their majority, above all while the servers are
+// replaced one after the other. /livez passes, so that no kubelet restarts the process,
 // and /readyz fails and says why.
 func (o *Options) keepMember(ctx context.Context, why error) error {
-	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until a newer version replaces this program", why, o.Member.Cluster.MemberName)
+	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program", why, o.Member.Cluster.MemberName)
 	if listener := o.SecureServing.Listener; listener != nil {
 		if at, ok := listener.Addr().(*net.TCPAddr); ok {
 			o.SecureServing.BindPort = at.Port
@@ -54,7 +54,7 @@ func refuseAll(why error) http.Handler {
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, "a newer kubizone has taken the store over, and this server answers no requests any more: try again, and another server answers", http.StatusServiceUnavailable)
+		http.Error(w, "this server does not read the format of the store and answers no requests: try again, and another server answers", http.StatusServiceUnavailable)
 	})
 	return mux
 }

@@ -30,7 +30,7 @@ const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 // left.
 const expirySoon = 14 * 24 * time.Hour
 
-// formatCheck is the check of /readyz that fails if a newer version has migrated the store (pkg/cmd/apiserver).
+// formatCheck is the check of /readyz that fails if a server does not read the format of the store (pkg/cmd/apiserver).
 const formatCheck = "format"
 
 const install = "helm install kubizone charts/kubizone -n kubizone-system, or kubectl apply -k artifacts/deploy/embedded (docs/install.md)"
@@ -352,7 +352,7 @@ func (f *facts) judgeReady() Finding {
 	}
 	switch {
 	case len(troubles) > 0 && outgrown:
-		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "a newer version has migrated the store: let it replace these servers (kubectl rollout status), or restore a backup of their version")
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the servers do not read the format of the store: let the version that wrote it replace them (kubectl rollout status), or restore a backup of theirs")
 	case len(troubles) > 0 && etcd:
 		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd does not answer, or has no space or no quorum: check its members, disks and certificates, and the log of the server")
 	case len(troubles) > 0:

@@ -49,7 +49,7 @@ func Rules() []Rule {
 		{PolicyRule: policy("", []string{"update"}, "resourcequotas/status"), Purpose: "nothing can be created in a namespace with a quota of records or zones"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", read, "flowschemas", "prioritylevelconfigurations"), Purpose: "priority and fairness has no configuration"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
-		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which Records an upgrade has released"},
+		{PolicyRule: policy("events.k8s.io", []string{"create", "patch"}, "events"), Purpose: "no Event says which zones a mass deletion holds back"},
 		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone", fleetAPIService), Purpose: "caBundle is not written", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"), Purpose: "there is no serving certificate", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate", Certificate: true},

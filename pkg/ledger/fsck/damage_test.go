@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/test/store"
@@ -172,7 +173,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return s.Ledger.Layout().Config()
 		}},
 		{"another hash algorithm", "format", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Config(), []byte(`{"format":1,"hashAlgorithm":7}`))
+			v.put(s.Ledger.Layout().Config(), fmt.Appendf(nil, `{"format":%d,"hashAlgorithm":7}`, ledger.Format))
 			return s.Ledger.Layout().Config()
 		}},
 		{"a room that does not exist", "format", func(v *vandal) string {

@@ -23,7 +23,6 @@ import (
 // in a zone would be let in, one that waits would not, and each zone has the
 // parent it has (I5). The decisions of a running cascade are owed.
 func (c *check) checkDecisions() error {
-	c.checkOutdated()
 	for i, r := range c.records {
 		if i%page == 0 {
 			if err := c.ctx.Err(); err != nil {
@@ -92,9 +91,6 @@ func (c *check) checkAdopted(r *record) {
 	if p != nil && p.Zone == nil && p.Reason == law.ReasonDelegationWithdrawn && r.zone.Terminating {
 		return // of a zone that is being deleted a Delegation that goes releases nothing (S8.2)
 	}
-	if p != nil && p.Zone == nil && law.OutdatedReason(p.Reason, r.Type) && c.refusedNow[r.UID] {
-		return // listed by checkOutdated
-	}
 	want := "facts that fit each other"
 	if p != nil {
 		want = fmt.Sprintf("%s: %s", p.Reason, p.Message)
@@ -102,18 +98,6 @@ func (c *check) checkAdopted(r *record) {
 		want = out.Refusal.Message
 	}
 	c.reportDifference(c.isCovered(r), r.key, "I5", "adopted by zone "+r.zone.FQDN().String(), "%s", want)
-}
-
-// checkOutdated lists what a running server will let go since it is refused now (S5.9).
-func (c *check) checkOutdated() {
-	for _, r := range c.outdated.Records() {
-		if !c.unreleased && !c.releasing[r.Zone.UID] {
-			continue
-		}
-		if c.refusedNow[r.Record.UID] = true; !r.Stays {
-			c.reportRefused(c.layout.Record(r.Record.Namespace, r.Record.Name), "adopted by zone "+r.Zone.FQDN().String(), r.Why.Message)
-		}
-	}
 }
 
 func placement(out law.Outcome) *law.Placement {
@@ -205,7 +189,6 @@ func (c *check) checkParent(z *zone) {
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone}) })
 	if ok && out.Plan != nil {
 		n := out.Plan.Zone
-		// An earlier version may have worded the condition otherwise.
 		if n == nil || len(out.Plan.Writes) == 0 && cond != nil && n.Delegated.Status == string(cond.Status) {
 			return
 		}
@@ -241,7 +224,7 @@ func (c *check) isCovered(r *record) bool {
 			return true
 		}
 	}
-	return c.refusedNow[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.isScanned(func(s *law.Scan) bool {
+	return r.adopted == nil && c.leftAlone(r.Namespace) || c.isScanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanNamespaces:
 			return s.Of(r.Namespace) && (r.adopted != nil && string(r.adopted.UID) == s.Zone || r.adopted == nil && (&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}).For(s))

@@ -75,7 +75,6 @@ func (c *check) readDelegations() error {
 			c.reportDamage(key, "S4.8", "in force in zone "+z.key, "in force in the zone that it names, %s/%s", named.Namespace, named.Name)
 		}
 		z.given.delegations++
-		c.outdated.AddRule(uid, rule)
 		for _, ns := range rule.Namespaces {
 			if z.given.rules == nil {
 				z.given.rules = map[string][]law.DelegatedRule{}

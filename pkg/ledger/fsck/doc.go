@@ -11,8 +11,7 @@
 // when a cascade began) is held against what surrounds it. (4) Every decision
 // that stands is asked of the law again: what is in a zone would be let in, what
 // waits would be refused. (5) A difference that an outbox item or a pending cut is about
-// to remove is reported as owed, never as damage; a record that is refused since
-// an upgrade, before and after its zone has let it go (S5.9), as refused. (6) It
+// to remove is reported as owed, never as damage. (6) It
 // holds a few hundred octets a record; objects, keys and journals are read in pages.
 //
 // It does not know how to repair, and it does not know caches or views: they

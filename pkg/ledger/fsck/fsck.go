@@ -75,9 +75,6 @@ type Report struct {
 	// Owed is work in progress: outbox items, pending cuts, and what waits for them. A
 	// running server takes it away by itself.
 	Owed Findings
-	// Refused are records of an earlier version that are refused now (S5.9): those that a running server will
-	// release, and those that it has released. Their owners are to write them anew.
-	Refused Findings
 }
 
 // Clean reports whether there is no damage.
@@ -94,7 +91,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, kind := range []struct {
 		name string
 		of   Findings
-	}{{"damage", r.Damage}, {"refused", r.Refused}, {"owed", r.Owed}} {
+	}{{"damage", r.Damage}, {"owed", r.Owed}} {
 		for _, f := range kind.of.List {
 			line("%s: %s (%s)\n    have %s\n    want %s", kind.name, f.Key, f.Rule, f.Have, f.Want)
 		}
@@ -154,7 +151,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 			c.report.Damage.List[i].Have += fmt.Sprintf("; %d keys and records belong to it and were not checked", n)
 		}
 	}
-	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed, &c.report.Refused} {
+	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed} {
 		slices.SortStableFunc(f.List, func(x, y Finding) int { return cmp.Compare(x.Key, y.Key) })
 	}
 	return c.report, nil
@@ -166,10 +163,6 @@ func (c *check) reportDamage(key string, rule Rule, have, want string, args ...a
 
 func (c *check) reportOwed(key string, rule Rule, have, want string, args ...any) {
 	c.report.Owed.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
-}
-
-func (c *check) reportRefused(key, have, want string) {
-	c.report.Refused.add(Finding{Key: key, Rule: "S5.9", Have: have, Want: want})
 }
 
 func (f *Findings) add(x Finding) {

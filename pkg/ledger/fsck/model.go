@@ -30,17 +30,11 @@ type model struct {
 	records     []*record
 	waiting     []waitingDelegation
 	waited      map[string]bool // keys with a waiter mark
-	// releasing are the uids of zones with records that a work releases because they are refused now. refusedNow are
-	// the uids of those records, and of records that cannot stand together with them.
-	releasing, refusedNow map[string]bool
-	outdated              law.Outdated
-	// unreleased says that the store is of a format before that of the migration that owes those works.
-	unreleased bool
 }
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
-		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, releasing: map[string]bool{}, refusedNow: map[string]bool{}}
+		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, pendingCuts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
 }
 
 // unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then

@@ -40,13 +40,9 @@ func (c *check) checkFormat() error {
 		}
 		err := json.Unmarshal(r.Kvs[0].Value, &have)
 		switch {
-		case err != nil || have.Format < 1 || have.HashAlgorithm != sethash.Algorithm:
+		case err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm:
 			c.reportDamage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 		case have.Format < ledger.Format:
-			if err := c.refuseLogs(have.Format); err != nil {
-				return err
-			}
-			c.unreleased = have.Format < ledger.ReleasesRefused
 			c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and what is said here of other keys may come of that", ledger.Format)
 		}
 	}
@@ -114,7 +110,6 @@ func (c *check) readZones() error {
 			return nil
 		}
 		c.names[p] = x
-		c.outdated.AddZone(z)
 		return nil
 	})
 }
@@ -194,11 +189,6 @@ func (c *check) readOutbox() error {
 				c.reportDamage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
 			}
 		}
-		if len(w.Refused) > 0 {
-			for _, p := range w.Zones {
-				c.releasing[p.UID] = true
-			}
-		}
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		if w.Move != nil {
 			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending && !slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
@@ -250,9 +240,9 @@ func (c *check) checkReserved(z *zone) {
 }
 
 // onlyRetries reports whether the work only decides anew what waits and which the parents are, because something in
-// their way went, or because its record is refused now.
+// their way went.
 func onlyRetries(w *law.Work) bool {
-	return len(w.Refused) > 0 || w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
+	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
 		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
 	})
 }
@@ -296,16 +286,6 @@ func (c *check) readCuts() error {
 	})
 }
 
-// refuseLogs refuses a store of an older format with a redo log: a zone there may have Records that are in the log
-// alone, which this version does not read.
-func (c *check) refuseLogs(format int) error {
-	logs, err := c.get(c.layout.Room("logs"), clientv3.WithPrefix(), clientv3.WithCountOnly())
-	if err == nil && logs.Count > 0 {
-		err = fmt.Errorf("the store is of format %d and has %d redo logs, which a server of its version writes into their records: start that version or this one once, or check it with that version", format, logs.Count)
-	}
-	return err
-}
-
 // standingZone returns the zone that a key belongs to; nil where the zone is gone, which is damage unless a work
 // purges it.
 func (c *check) standingZone(key, uid string) *zone {
@@ -339,9 +319,6 @@ func (c *check) readRecords() error {
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
-			if r.adopted == nil && law.OutdatedReason(adopted.Reason, l.Type) {
-				c.reportRefused(key, "in no zone: "+adopted.Reason, adopted.Message)
-			}
 		}
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {
@@ -395,7 +372,6 @@ func (c *check) placeRecord(r *record) {
 	}
 	r.zone = z
 	z.addRecord(r)
-	c.outdated.AddRecord(law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, &law.Adopted{Zone: z.Ref, Contribution: r.ContributionAt(r.owner)})
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a rename's cascade has yet to say so
 		c.reportDifference(c.isCovered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)

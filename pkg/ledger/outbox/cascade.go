@@ -199,9 +199,6 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 		case w.more:
 			w.next()
 		default:
-			if err := box.reportReleased(ctx, s); err != nil {
-				return err
-			}
 			return box.finishWork(ctx, s)
 		}
 	}
@@ -249,25 +246,6 @@ func (box *Outbox) decidePart(ctx context.Context, s *standing, w *window) (paus
 		}
 	}
 	return false, nil
-}
-
-// reportReleased passes each record that the work has released to ledger.Config.Released. After a crash the server
-// that carries the work out passes them again.
-func (box *Outbox) reportReleased(ctx context.Context, s *standing) error {
-	if box.released == nil {
-		return nil
-	}
-	for _, record := range s.Work.Refused {
-		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
-		if err != nil && !errors.Is(err, facts.ErrDamaged) {
-			return err
-		}
-		if err != nil || o == nil || string(o.UID) != record.UID || o.Status.ZoneRef != nil {
-			continue
-		}
-		box.released(o)
-	}
-	return nil
 }
 
 // read is the result of reading records ahead.

@@ -43,11 +43,9 @@ func (s *standing) remainder() law.Work {
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
 }
 
-// collectNamed finds the records that a work names: those that it left out and that can be read again, and those that
-// are refused now.
-func (box *Outbox) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
-	for i, record := range slices.Concat(s.Work.Damaged, s.Work.Refused) {
-		turn := max(0, i+1-len(s.Work.Damaged))
+// collectLeftOut finds the records that a work left out and that can be read again.
+func (box *Outbox) collectLeftOut(ctx context.Context, s *standing, add func(candidate)) error {
+	for _, record := range s.Work.Damaged {
 		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
 		switch {
 		case errors.Is(err, facts.ErrDamaged):
@@ -57,7 +55,7 @@ func (box *Outbox) collectNamed(ctx context.Context, s *standing, add func(candi
 		case err != nil:
 			return err
 		case o != nil && (record.UID == "" || string(o.UID) == record.UID):
-			add(candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix(), turn: turn})
+			add(candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
 		}
 	}
 	return nil

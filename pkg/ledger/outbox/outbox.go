@@ -23,13 +23,11 @@ import (
 
 // Outbox carries out what writes owe.
 type Outbox struct {
-	mem    *facts.Memory
-	jr     *journal.Journal
-	com    *commit.Committer
-	placer *objects.Placer
-	// terminating and released are those of ledger.Config.
-	terminating              func(namespace string) bool
-	released                 func(*v1alpha1.Record)
+	mem                      *facts.Memory
+	jr                       *journal.Journal
+	com                      *commit.Committer
+	placer                   *objects.Placer
+	terminating              func(namespace string) bool // of ledger.Config
 	serialsEvery, usageEvery time.Duration
 	maxLeftBy                int
 	foreign                  map[string]foreignWork // as the last sweep saw it
@@ -37,10 +35,9 @@ type Outbox struct {
 	failed                   failures
 }
 
-// New returns an Outbox over these packages. terminating says whether a namespace is being deleted, and released is
-// told of each Record that a migration released; both may be nil.
-func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
-	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
+// New returns an Outbox over these packages. terminating says whether a namespace is being deleted; nil: none is.
+func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
+	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
 		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
 }
 
@@ -208,7 +205,6 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
-	turn                      int           // of those that the work names in order, 0 for the others
 	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
 	came                      law.Admission // left, where that is another zone than the one that takes it; "": it waits, or is in that one
 }

@@ -56,7 +56,7 @@ func (w *window) compareCandidates(x, y candidate) int {
 		}
 		return 4
 	}
-	return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
+	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
 }
 
 // addCandidate adds a candidate where it may be of this part.
@@ -103,7 +103,7 @@ func (w *window) startBehind(last candidate) {
 
 // collectCandidates finds what a work names.
 func (box *Outbox) collectCandidates(ctx context.Context, s *standing, w *window) error {
-	if err := box.collectNamed(ctx, s, w.addCandidate); err != nil {
+	if err := box.collectLeftOut(ctx, s, w.addCandidate); err != nil {
 		return err
 	}
 	if err := box.collectLeft(ctx, s, w.addCandidate); err != nil {

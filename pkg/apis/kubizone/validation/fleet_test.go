@@ -172,7 +172,7 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", cluster.Spec, errs, test.want)
 		}
-		// An object from before the rule may keep it (as S5.9 has it of other kinds).
+		// An object that has it already may keep it.
 		changed := cluster.DeepCopy()
 		changed.Labels = map[string]string{"a": "b"}
 		if errs := Bind9Cluster(changed, cluster, fleetRules); len(errs) > 0 {

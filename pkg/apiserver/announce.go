@@ -17,9 +17,7 @@ import (
 )
 
 const (
-	// actionRelease is what Events of released Records say was done, as events.k8s.io/v1 asks for.
-	actionRelease = "Release"
-	// actionHold is what Events of Zones say that a mass deletion holds back.
+	// actionHold is what Events of Zones that a mass deletion holds back say was done, as events.k8s.io/v1 asks for.
 	actionHold = "Hold"
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
@@ -34,20 +32,6 @@ type announcer struct {
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	return announcer{b, b.NewRecorder(scheme.Scheme, Component)}
-}
-
-// released tells the owner of a Record that no zone has it any more, since it is refused now, and by which rule (S5.9).
-func (a *announcer) released(o *v1alpha1.Record) {
-	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
-	if adopted == nil {
-		return
-	}
-	klog.Background().Info("A Record that an earlier version took in is refused now, and has left its zone", "record", klog.KObj(o), "reason", adopted.Reason, "message", adopted.Message)
-	if a.recorder == nil {
-		return
-	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record", Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
-	a.recorder.Eventf(about, nil, corev1.EventTypeWarning, adopted.Reason, actionRelease, "%s", note(adopted.Message))
 }
 
 // held tells the owner of a Zone that it is not delivered any more, and how to let it through (S7.5).
