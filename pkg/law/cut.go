@@ -17,8 +17,6 @@ import (
 // CountedCut is what a parent counts for one delegated child: NS and glue (S6.1), and DS (S6.10).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Counts returns what parent is to count for the zone at fqdn with the holding h. before is what it counted until
@@ -85,7 +83,7 @@ func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil
 	}
-	out := &CountedCut{Unknown: c.Unknown, Sets: slices.DeleteFunc(slices.Clone(c.Sets), func(s content.RRset) bool { return s.Type == rdata.DS })}
+	out := &CountedCut{Sets: slices.DeleteFunc(slices.Clone(c.Sets), func(s content.RRset) bool { return s.Type == rdata.DS })}
 	if i := slices.IndexFunc(out.Sets, func(s content.RRset) bool { return s.Type == rdata.NS }); i >= 0 && len(ds) > 0 {
 		out.Sets = append(out.Sets, content.RRset{Owner: out.Sets[i].Owner, Type: rdata.DS, TTL: out.Sets[i].TTL, Data: slices.Clone(ds)})
 		slices.SortFunc(out.Sets, content.RRset.Compare)
@@ -278,7 +276,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	if df.empty() && len(writes) == 0 {
 		return plan, nil
 	}
-	plan.Writes = append(writes, Write{Key: key, Value: cutFact(counts, before)})
+	plan.Writes = append(writes, Write{Key: key, Value: cutFact(counts)})
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if !df.empty() {
@@ -301,16 +299,12 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	return plan, nil
 }
 
-// cutFact is what is stored of c, which replaces before.
-func cutFact(c, before *CountedCut) any {
+// cutFact is what is stored of c.
+func cutFact(c *CountedCut) any {
 	if c == nil {
 		return nil
 	}
-	out := *c
-	if before != nil {
-		out.Unknown = before.Unknown
-	}
-	return &out
+	return c
 }
 
 // cutDiff returns how the definition of p changes when it counts after instead of before, the writes of owners that

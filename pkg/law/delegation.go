@@ -24,8 +24,6 @@ import (
 // NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // DelegatedRule is the rule of one Delegation, which is in the namespace of the zone.
@@ -33,15 +31,11 @@ type DelegatedRule struct {
 	Name string `json:"n"`
 	UID  string `json:"u"`
 	Rule Rule   `json:"r"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Listed says how many Delegations list a name with shared: true (S4.6).
 type Listed struct {
 	Delegations int `json:"n"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // ListedBelow are the names strictly below one that Delegations list so.
@@ -419,7 +413,6 @@ func (d *delegationDecision) writeRules(plan *Plan, z *Zone, before, after *Rule
 		next := &NamespaceRules{}
 		octets, was := 0, 0
 		if have != nil {
-			next.Unknown = have.Unknown
 			for _, r := range have.List {
 				was += r.countOctets()
 				if r.Name != d.ask.Name {

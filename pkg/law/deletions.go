@@ -41,8 +41,6 @@ const (
 // Deletions counts what the zone's own namespace has removed from earlier contents of the zone.
 type Deletions struct {
 	Bases []PastContent `json:"b,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // PastContent is a base: a settled content that the zone had, of which removals are counted.
@@ -55,15 +53,11 @@ type PastContent struct {
 	Gone int `json:"g,omitempty"`
 	// Last is the time until which the zone had this content, unix seconds.
 	Last int64 `json:"t"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Deleted lists the RRsets at one owner that the zone's own namespace has removed, or that came after a base.
 type Deleted struct {
 	RRsets []DeletedRRset `json:"d,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // DeletedRRset is one such RRset. Once the last of its steps is not behind the zone's oldest base it says nothing:
@@ -77,8 +71,6 @@ type DeletedRRset struct {
 	At uint64 `json:"n,omitempty"`
 	// Of is the namespace of its record, where that went with a rule that was withdrawn; "": the zone's own.
 	Of string `json:"o,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Span is from the step (a journal count) at which an RRset came, 0 where every base had it, to the one at which it
@@ -86,8 +78,6 @@ type DeletedRRset struct {
 type Span struct {
 	From uint64 `json:"f,omitempty"`
 	To   uint64 `json:"t,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Held says why and since when a zone is not delivered: its own namespace removed too much (S7.5).
@@ -98,8 +88,6 @@ type Held struct {
 	// Cut is what the last parent counted for the zone, with owners relative to the root. Another parent counts it
 	// too (Holding.Counts).
 	Cut *CountedCut `json:"cut,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Excess is why a zone is held, as it was last counted. It is no part of Held, since then each removal would write
@@ -231,7 +219,7 @@ func (d *zoneDecision) publishDeletions(plan *Plan, change *ZoneChange, before *
 		if at != 0 && !since.Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish)) || h.Held != nil && at == h.Held.Serial {
 			h.Published = now
 			if stored != nil && len(stored.Bases) > 0 {
-				(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{Unknown: stored.Unknown})
+				(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{})
 			}
 		}
 	}
@@ -298,7 +286,7 @@ func (r *reading) countDeletions(plan *Plan, change *ZoneChange, z *Zone, m move
 	}
 	if len(bases) == 0 {
 		if stored != nil && len(stored.Bases) > 0 { // a clock that is behind would count by them, and not know what comes and goes now
-			(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{Unknown: stored.Unknown})
+			(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{})
 		}
 		return r.releaseHold(plan, change, now)
 	}
@@ -401,14 +389,9 @@ func updateHold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastC
 		change.endHold(plan)
 		bases[0].Last = now // until now it was what was delivered
 	}
-	next := &Deletions{Bases: bases}
-	if stored != nil {
-		if reflect.DeepEqual(stored.Bases, bases) {
-			return
-		}
-		next.Unknown = stored.Unknown
+	if stored == nil || !reflect.DeepEqual(stored.Bases, bases) {
+		(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{Bases: bases})
 	}
-	(*keys)(&plan.Writes).put(DeletionsKey(z.UID), next)
 }
 
 // endHold ends the hold, and has the parent count the zone's name servers anew, which it has kept (Holding.Counts).

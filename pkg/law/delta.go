@@ -199,7 +199,7 @@ func (x *delta) judgeComing(plan *Plan) (*Refusal, marks) {
 	}
 	x.member.N = stepOf(x.zone, x.ask.Set)
 	if x.memberBefore != nil && x.gone.Owner == come.Owner {
-		x.member.N, x.member.Unknown = x.memberBefore.N, x.memberBefore.Unknown
+		x.member.N = x.memberBefore.N
 	} else if r := x.holding.reservationOf(x.ask.UID); x.memberBefore == nil && r != nil && r.Owner == come.Owner {
 		x.member.N = r.N // its turn at the name is that of the reservation
 	}

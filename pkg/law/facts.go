@@ -227,8 +227,6 @@ type Holding struct {
 	// (S4.8).
 	Delegations int `json:"delegations,omitempty"`
 	Listed      int `json:"listed,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Ancestry says where a zone stands among the zones above it. A write that delegates the zone, renames it or makes it
@@ -305,8 +303,6 @@ type Enclosed struct {
 	// N is the journal count of the enclosing zone at that time: names that came there later are younger than the
 	// zone (S4.7). 0: the zone is older than all names there.
 	N uint64 `json:"n,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Link is a zone in the lineage of another zone. It delegated the next zone of the lineage, and the last link
@@ -319,8 +315,6 @@ type Link struct {
 	// Renamed says that the linked zone did not delegate the next one: that came along when the linked zone was
 	// renamed (S6.8).
 	Renamed bool `json:"r,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Withdrawal is the time that a zone has left after the rule that delegated it went (S3.4).
@@ -333,8 +327,6 @@ type Withdrawal struct {
 	Passed int64 `json:"passed,omitempty"`
 	// Grace is the period in seconds by which status.endsAt was written.
 	Grace int64 `json:"grace"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // StandingWork marks a cascade at a zone it touches.
@@ -354,8 +346,6 @@ type StandingWork struct {
 	// done (S6.8). Coming are the names below that zones which follow it will have.
 	Becomes name.Name   `json:"becomes,omitzero"`
 	Coming  []name.Name `json:"coming,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Settled reports whether what the zone contains may be delivered.
@@ -480,8 +470,6 @@ type OwnerValue struct {
 	Count int     `json:"c"`
 	// Size is the rdata's length on the wire in octets.
 	Size int `json:"s"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Owner is what the records of a zone put at one name.
@@ -499,8 +487,6 @@ type Owner struct {
 	// owner: for other namespaces than the zone's own they hold the names below, too (S4.6). Speaks is here because
 	// every decision looks at the owners above its name.
 	Speaks []Holder `json:"h,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Holder is a namespace's share of a base name.
@@ -513,16 +499,12 @@ type Holder struct {
 	// Late says that the namespace came while a cascade was bringing names below for other namespaces, which count as
 	// older (S2.7, S4.7).
 	Late bool `json:"l,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Holders lists the namespaces that have records at a base name which may hold it, first comer first.
 type Holders struct {
 	List   []Holder `json:"h,omitempty"`
 	Waited bool     `json:"w,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // HeldBelow lists the holders of base names strictly below one: for each namespace the number of names and the oldest
@@ -550,8 +532,6 @@ func (b *HeldBelow) Add(h *Holders) {
 type Count struct {
 	Records int64 `json:"c"`
 	Waited  bool  `json:"w,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Admission says by which kind of rule a record was admitted.
@@ -577,8 +557,6 @@ type Member struct {
 	Created int64 `json:"t"`
 	// N is the journal count of its adoption.
 	N uint64 `json:"n"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // OwnersBelow says whether any data is strictly below a name (S5.5).
@@ -621,8 +599,6 @@ type LastSerial struct {
 	Zone string `json:"zone,omitempty"`
 	// Withdrawn is the withdrawal of that zone, for the zones that it delegated (S3.4).
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Arrival is a record that is between two zones.

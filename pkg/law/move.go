@@ -37,8 +37,6 @@ type Reservation struct {
 	Admission Admission `json:"a"`
 	// N is the zone's journal count when the place was reserved: its turn at the name (S4.6).
 	N uint64 `json:"at"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Move is a record on its way: what its outbox item names.
@@ -50,8 +48,6 @@ type Move struct {
 	To Place `json:"to"`
 	// By is the user who moved it, for the journal.
 	By string `json:"by,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // reservationOf is the record's own place in the zone, nil for none.

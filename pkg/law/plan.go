@@ -98,8 +98,6 @@ type PendingCut struct {
 	Child  Ref       `json:"child"`
 	View   string    `json:"view,omitempty"`
 	FQDN   name.Name `json:"fqdn"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // oweCut has the parent of a child, if it has one, count the child's NS and glue anew.
@@ -157,8 +155,6 @@ type Work struct {
 	Since int64  `json:"since"`
 	// Runner is the server that carries the work out, as it says where that takes longer.
 	Runner string `json:"runner,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Place is a zone and the name it is found under.
@@ -166,8 +162,6 @@ type Place struct {
 	Ref
 	View string    `json:"view,omitempty"`
 	FQDN name.Name `json:"fqdn"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // ScanKind says what a Scan goes through.
@@ -201,8 +195,6 @@ type Scan struct {
 	Target *Ref      `json:"target,omitempty"`
 	// Namespaces are those that the scan goes through; none: all.
 	Namespaces []string `json:"namespaces,omitempty"`
-
-	Unknown *Unknown `json:"-"`
 }
 
 // Of reports whether the scan goes through what is in a namespace.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // migrations are in the order of their numbers, which go on from FirstFormat without a gap. There is none yet.
@@ -83,11 +84,7 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 			return fmt.Errorf("%s is gone while the store is migrated: restore a backup", s.layout.Config())
 		}
 		config.Format = m.number
-		value, err := s.editConfig(kv, config)
-		if err != nil {
-			return err
-		}
-		if done, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)}, etcd.OpPut(s.layout.Config(), value)); done || err != nil {
+		if done, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)}, etcd.OpPut(s.layout.Config(), layout.Encode(config))); done || err != nil {
 			return err
 		}
 	}

@@ -161,30 +161,11 @@ func (s *store) wrapKeys(ctx context.Context, kv *mvccpb.KeyValue, config stored
 // writeConfig replaces the config key. It returns false where another server wrote meanwhile.
 func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.Config()
-	value, err := s.editConfig(kv, config)
-	if err != nil {
-		return false, err
-	}
-	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, value)).Commit()
+	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
 	if err != nil {
 		return false, fmt.Errorf("writing the format: %w", err)
 	}
 	return r.Succeeded, nil
-}
-
-// editConfig returns the value of the config key with config in it, and with the fields that this program does not
-// know.
-func (s *store) editConfig(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
-	all := map[string]json.RawMessage{}
-	if kv != nil {
-		if err := json.Unmarshal(kv.Value, &all); err != nil {
-			return nil, layout.Unreadable(s.layout.Config(), err)
-		}
-	}
-	if err := json.Unmarshal(layout.Encode(config), &all); err != nil {
-		return nil, layout.Unreadable(s.layout.Config(), err)
-	}
-	return layout.Encode(all), nil
 }
 
 // unsealClient makes the client of a store that has keys.

@@ -42,8 +42,6 @@ type Condensed struct {
 	Parts int          `json:"p"`
 	// Octets are how many the parts have.
 	Octets int `json:"o"`
-
-	Unknown *law.Unknown `json:"-"`
 }
 
 // readCondensed returns what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the
@@ -134,9 +132,6 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	}
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
-	if c != nil {
-		next.Unknown = c.Unknown
-	}
 	stands, err := jr.stillNamed(ctx, z, at)
 	if err != nil || stands == nil {
 		return 0, err

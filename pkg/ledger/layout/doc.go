@@ -31,8 +31,7 @@
 //
 // Promises. (1) A key of a zone that a decision looks at (owners to deleted) changes only in a transaction that
 // changes the Zone object: one compare of it proves them all (I5). debts/ are compared by themselves, as names/ and
-// outbox/ are. (2) An encoded value is one that a program of another version can read and write again: fields that it
-// does not know survive (Unknown). (3) No value is lost by parsing: what a Parse function reads from a key, the
+// outbox/ are. (2) No value is lost by parsing: what a Parse function reads from a key, the
 // function of that key writes.
 //
 // It knows nothing of transactions, clients or time: it is arithmetic on strings.

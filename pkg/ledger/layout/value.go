@@ -14,17 +14,6 @@ import (
 // Encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays
 // one octet, and is not six.
 func Encode(v any) []byte {
-	b, err := encodePlain(v)
-	if err == nil {
-		b, err = withUnknown(b, v)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("encoding %T: %v", v, err))
-	}
-	return b
-}
-
-func encodePlain(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
 		var plain bytes.Buffer
@@ -33,11 +22,27 @@ func encodePlain(v any) ([]byte, error) {
 		err = encoder.Encode(v)
 		b = bytes.TrimSuffix(plain.Bytes(), []byte("\n"))
 	}
-	return b, err
+	if err != nil {
+		panic(fmt.Sprintf("encoding %T: %v", v, err))
+	}
+	return b
 }
 
 // escaped is how <, > and & begin where they are escaped. Control characters, which no value has, do too.
 var escaped = []byte(`\u00`)
+
+// Decode reads an internal value into a pointer to a struct.
+func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
+
+// Rewrite changes an internal value as the server would that reads and writes it.
+func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
+	var v T
+	if err := Decode(data, &v); err != nil {
+		return nil, err
+	}
+	edit(&v)
+	return Encode(v), nil
+}
 
 // DecodeFact reads the stored value of a single-key fact.
 func DecodeFact(k law.Key, data []byte) (any, error) {
