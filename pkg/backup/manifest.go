@@ -31,8 +31,7 @@ type Manifest struct {
 	Time     time.Time `json:"time"`
 	Kubizone string    `json:"kubizone"`
 	Etcd     string    `json:"etcd"`
-	// Format of the store, and the least one that a program must know to read it; 0 in the manifest of an older
-	// version, whose stores this one reads.
+	// Format of the store, and the least one that a program must know to read it.
 	Format      int `json:"format"`
 	LeastReader int `json:"leastReader,omitempty"`
 	// Revision of etcd, and how many zones, records and Delegations are written at it.

@@ -477,8 +477,7 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *Refusal {
 	return invalid("spec.domainName", nil, reason, "there can be one %s at %s, not %d (S5.5; keep one value)", t, fqdn, n)
 }
 
-// refuseManyTypes refuses one more type at a name, and in a cascade those of a name that has
-// more since an earlier version: BIND takes no zone with it by transfer.
+// refuseManyTypes refuses one more type at a name: BIND takes no zone with it by transfer.
 func refuseManyTypes(fqdn name.Name) *Refusal {
 	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
 }

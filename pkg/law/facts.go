@@ -338,7 +338,7 @@ type StandingWork struct {
 	// LosingFQDN is the name the losing zone had.
 	LosingFQDN name.Name `json:"losingFQDN,omitzero"`
 	Since      int64     `json:"since"`
-	// By is the namespace that caused the cascade; "" in a mark of an older version.
+	// By is the namespace that caused the cascade.
 	By string `json:"by,omitempty"`
 	// Own says that the zone's own namespace caused the cascade.
 	Own bool `json:"own,omitempty"`
@@ -587,7 +587,7 @@ type ZonesBelow struct{ Zones []ZoneBelow }
 // LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.5).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the number of seconds for which it is still kept; 0: a version that went by clocks wrote it.
+	// Left is the number of seconds for which it is still kept.
 	Left int64 `json:"left,omitempty"`
 	// Jump is the number by which the restores that left this floor raised serials, at least; 0 for the serial of a
 	// name.

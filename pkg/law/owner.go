@@ -196,7 +196,7 @@ func (o *Owner) types() []rdata.Type {
 	return out
 }
 
-// checkType refuses a type that Records could have in an earlier version only.
+// checkType refuses a type that Records cannot have.
 func (c *Contribution) checkType() *Refusal {
 	if err := c.Type.CheckRecord(); err != nil {
 		return invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
@@ -205,7 +205,7 @@ func (c *Contribution) checkType() *Refusal {
 }
 
 // packValues returns the wire lengths of a contribution's rdata in a zone. It refuses rdata where a name in it is too
-// long there, and rdata of an earlier version that some server does not load (S5.7).
+// long there, and rdata that some server does not load (S5.7).
 func packValues(zone name.Name, c *Contribution) ([]int, *Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {

@@ -165,8 +165,8 @@ func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled; what an older program's purge
-// has left is swept.
+// S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled; what such a server has left is
+// swept.
 func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)

@@ -77,7 +77,7 @@ type source uint8
 const (
 	oneValue source = iota // a field of an API object, or a Value's Text
 	zoneFile               // a line of a zone file
-	stored                 // a field of an API object that an earlier version admitted
+	stored                 // a field of an API object in the store, read whatever is refused by now
 )
 
 func (s source) limit() int {

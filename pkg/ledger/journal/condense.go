@@ -114,7 +114,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		since, steps = step.Serial, append(steps, step)
 	}
 	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
-	if errors.Is(err, ErrTrimmed) { // another server was ahead, or an earlier version has trimmed what is to be condensed
+	if errors.Is(err, ErrTrimmed) { // another server was ahead, or what is to be condensed was trimmed
 		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
 			return 0, err
 		}

@@ -11,7 +11,6 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -104,9 +103,6 @@ func (box *Outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[s
 // Keep subtracts the time that a server has kept a last serial; nil: the serial may go. due says that the result is
 // to be written.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
-	if last.Left == 0 || last.Left > serial.KeptSeconds { // older versions kept it longer, or by clocks
-		last.Left = serial.KeptSeconds
-	}
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
 		return nil, true
