@@ -469,18 +469,18 @@ func encryption(t *testing.T, name string, key [32]byte) (file string, records v
 	return file, loaded.Transformers[v1alpha1.Resource("records")]
 }
 
-// B3: what the server encrypts stays so, and is restored with its configuration alone; names are in no file in plain.
+// B3: what the server encrypts stays so, and is restored with its configuration alone; data is in no file in plain.
 func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	configuration, transformer := encryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
 	encrypted := store.Encrypted(transformer)
 	old := start(t, t.TempDir(), encrypted)
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
-	store.Must(old.CreateRecord(t.Context(), store.Record("app", "r", "hidden-name.example.org.", "A", "192.0.2.1")))
+	store.Must(old.CreateRecord(t.Context(), store.Record("app", "r", "r.example.org.", "TXT", "hidden-data")))
 	was := lastSerial(t, old, "org")
 	file := filepath.Join(t.TempDir(), "backup")
 	store.Must(Take(t.Context(), old.where, file))
-	if bytes.Contains(store.Must(os.ReadFile(file)), []byte("hidden-name")) {
-		t.Error("the backup holds a name in plain")
+	if bytes.Contains(store.Must(os.ReadFile(file)), []byte("hidden-data")) {
+		t.Error("the backup holds data in plain")
 	}
 	if path, _, err := restore(t, file); err == nil {
 		t.Error("restored without the keys")

@@ -71,11 +71,11 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	before, serial := remembered(), s.Zone("platform", "stays").Status.Serial
 
 	without := apiserver.Source{Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}}
-	if _, err := Check(t.Context(), without); !errors.Is(err, ledger.ErrSealed) {
+	if _, err := Check(t.Context(), without); !errors.Is(err, ledger.ErrEncrypted) {
 		t.Errorf("checking without the file: %v", err)
 	}
 	at := Clock{Now: time.Now(), Since: time.Now().Add(-time.Second)}
-	if _, err := raiseSerials(t.Context(), without, at); !errors.Is(err, ledger.ErrSealed) {
+	if _, err := raiseSerials(t.Context(), without, at); !errors.Is(err, ledger.ErrEncrypted) {
 		t.Errorf("raising without the file: %v", err)
 	}
 	with := without

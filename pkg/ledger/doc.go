@@ -19,7 +19,7 @@
 //	commit    writes: their queue, their decision, their transaction
 //	outbox    what writes owe: cascades, moves, cuts, sweeps
 //
-// Beside them stand subrev (versions of objects inside a revision), sealed (encryption of keys and values) and fsck.
+// Beside them stand subrev (versions of objects inside a revision), encryption (of internal values) and fsck.
 //
 // # The life of a write
 //
@@ -56,7 +56,7 @@
 //	orphans/               the write of the object that waits                       the range's revisions
 //	outbox/                what owes; rewritten and consumed by the outbox          its own revision
 //	asked                  a server that has lost twice at a zone                   nothing
-//	config                 the door: format, keys of the encryption                 its own revision
+//	config                 the door: format, key of the encryption                     its own revision
 //
 // # Locks
 //

@@ -19,9 +19,9 @@ type stored struct {
 	// LeastReader is the least format that a program must know to read and write the store.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Keys are those that the internal keys are sealed with (sealed.Keys), encrypted by the transformer of Records;
-	// none: they are not sealed.
-	Keys []byte `json:"keys,omitempty"`
+	// Key is the one that internal values are encrypted with (encryption.Key), encrypted itself by the transformer of
+	// Records; none: they are not encrypted.
+	Key []byte `json:"key,omitempty"`
 }
 
 const (

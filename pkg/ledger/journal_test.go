@@ -584,28 +584,24 @@ func TestPurge_goesOnWhereItDeleted(t *testing.T) {
 	}
 }
 
-// Pages of deletions follow each other where names are sealed, too, and stand in etcd in another order.
+// Pages of deletions follow each other.
 func TestDeletePage_goesOnWhereItDeleted(t *testing.T) {
 	t.Parallel()
-	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
-		t.Run(what, func(t *testing.T) {
-			st := store.New(t, change)
-			client := st.Server().Ledger.Client()
-			room := st.Prefix + "/ledger/members/uid/"
-			const keys = 2*etcd.PurgePage + 200
-			for i := range keys {
-				store.Must(client.Put(t.Context(), fmt.Sprintf("%sn%04d./team/r", room, i), `{"uid":"u","a":"plain","t":1,"n":1}`))
-			}
-			pages := 0
-			for from, more := room, true; more; pages++ {
-				var err error
-				if from, more, err = etcd.DeletePage(t.Context(), client, from, clientv3.GetPrefixRangeEnd(room)); err != nil {
-					t.Fatalf("page %d: %v", pages, err)
-				}
-			}
-			if left := store.Must(client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs; len(left) > 0 || pages != 3 {
-				t.Errorf("after %d pages of %d keys %d are left", pages, keys, len(left))
-			}
-		})
+	st := store.New(t)
+	client := st.Server().Ledger.Client()
+	room := st.Prefix + "/ledger/members/uid/"
+	const keys = 2*etcd.PurgePage + 200
+	for i := range keys {
+		store.Must(client.Put(t.Context(), fmt.Sprintf("%sn%04d./team/r", room, i), `{"uid":"u","a":"plain","t":1,"n":1}`))
+	}
+	pages := 0
+	for from, more := room, true; more; pages++ {
+		var err error
+		if from, more, err = etcd.DeletePage(t.Context(), client, from, clientv3.GetPrefixRangeEnd(room)); err != nil {
+			t.Fatalf("page %d: %v", pages, err)
+		}
+	}
+	if left := store.Must(client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs; len(left) > 0 || pages != 3 {
+		t.Errorf("after %d pages of %d keys %d are left", pages, keys, len(left))
 	}
 }

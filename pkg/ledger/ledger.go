@@ -98,7 +98,7 @@ type Ledger struct {
 	outgrown atomic.Bool // see FollowFormat
 }
 
-// Client sees the internal keys as Layout writes them, sealed or not, and versions for revisions. It lives as
+// Client sees internal values unencrypted, and versions for revisions. It lives as
 // long as the one in Config.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 

@@ -116,7 +116,7 @@ func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
 	st.Encryption = provided("one", "identity") // which writes the key too
 	store.Must(st.Server().WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { z.Labels = map[string]string{"a": "b"} }))
-	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["keys"] == nil || c["leastReader"] != float64(ledger.LeastReader()) {
+	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["key"] == nil || c["leastReader"] != float64(ledger.LeastReader()) {
 		t.Errorf("config says %v", c)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // Open checks the stored format, writes it into an empty store, carries out the
 // migrations that the store lacks, or waits for the server that does, and loads the
-// names. Errors: ErrFormat, ErrSealed, and what etcd says.
+// names. Errors: ErrFormat, ErrEncrypted, and what etcd says.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err

@@ -119,43 +119,35 @@ func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 		during[len(during)/2], before[len(before)/2], during[len(during)*99/100], before[len(before)*99/100], during[len(during)-1], before[len(before)-1])
 }
 
-// A purge goes on where it was interrupted, and leaves nothing, sealed names included.
+// A purge goes on where it was interrupted, and leaves nothing.
 func TestPurge_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
-	for _, sealed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("sealed=%t", sealed), func(t *testing.T) {
-			var change []func(*store.Store)
-			if sealed {
-				change = append(change, store.Encrypted(provided("one")))
-			}
-			st := store.New(t, change...)
-			s := st.Server()
-			zone := store.Must(s.CreateZone(store.Zone("infra", "big", "big.example.", store.Allow("", "*"))))
-			stop := s.Run()
-			st.Settle()
-			stop()
-			fill(t, s, 10, func(i int) *v1alpha1.Record {
-				return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.big.example.", i), "A", "192.0.2.1")
-			})
-			stuff(t, st, string(zone.UID), 7000)
-			if err := s.DeleteZone("infra", "big"); err != nil {
-				t.Fatal(err)
-			}
-			times := interrupted(t, st, nil)
-			for _, room := range []string{"owners", "holders", "members", "counts", "journal"} {
-				keys := layout.Keys{Prefix: st.Prefix}
-				r, err := st.Client.Client.Get(t.Context(), keys.Room(room)+string(zone.UID)+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-				if err != nil || r.Count > 0 {
-					t.Errorf("%s: %d keys are left, %v", room, r.Count, err)
-				}
-			}
-			for _, r := range s.ListRecords("team-a") {
-				if r.Status.ZoneRef != nil {
-					t.Errorf("record %s is in a zone that was removed", r.Name)
-				}
-			}
-			t.Logf("%d interruptions", times)
-		})
+	st := store.New(t)
+	s := st.Server()
+	zone := store.Must(s.CreateZone(store.Zone("infra", "big", "big.example.", store.Allow("", "*"))))
+	stop := s.Run()
+	st.Settle()
+	stop()
+	fill(t, s, 10, func(i int) *v1alpha1.Record {
+		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.big.example.", i), "A", "192.0.2.1")
+	})
+	stuff(t, st, string(zone.UID), 7000)
+	if err := s.DeleteZone("infra", "big"); err != nil {
+		t.Fatal(err)
 	}
+	times := interrupted(t, st, nil)
+	for _, room := range []string{"owners", "holders", "members", "counts", "journal"} {
+		keys := layout.Keys{Prefix: st.Prefix}
+		r, err := st.Client.Client.Get(t.Context(), keys.Room(room)+string(zone.UID)+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil || r.Count > 0 {
+			t.Errorf("%s: %d keys are left, %v", room, r.Count, err)
+		}
+	}
+	for _, r := range s.ListRecords("team-a") {
+		if r.Status.ZoneRef != nil {
+			t.Errorf("record %s is in a zone that was removed", r.Name)
+		}
+	}
+	t.Logf("%d interruptions", times)
 }

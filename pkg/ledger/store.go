@@ -16,18 +16,16 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/encryption"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/sealed"
 )
 
-// OpenStore checks that this program may read and write the store, writes the format
-// into an empty one, and returns the client that sees the internal keys as Layout
-// writes them, and versions for revisions. It carries no migration out, which Open does. transformer is
-// that of Records, nil for none: where it encrypts, an empty store is sealed, and
-// one made without has its values sealed from now on. Where another provider of
-// it is first than the one the store's keys were encrypted by, they are written
-// anew, so that the old one can be taken away. Errors: ErrFormat, ErrSealed, and what etcd says.
+// OpenStore checks that this program may read and write the store, writes the format into an empty one, and returns the
+// client that sees internal values unencrypted, and versions for revisions. It carries no migration out, which Open
+// does. transformer is that of Records, nil for none: where it encrypts, internal values are encrypted as they are
+// written. Where another provider of it is first than the one that the store's key was encrypted by, the key is
+// written anew, so that the old provider can be taken away. Errors: ErrFormat, ErrEncrypted, and what etcd says.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	return newStore(client, prefix, transformer, migrations).openStore(ctx)
 }
@@ -40,7 +38,7 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 }
 
 // ReadStore returns the client of OpenStore, without writing anything. A config key that is missing or damaged is
-// left to fsck. Errors: ErrFormat, ErrSealed, and errors of etcd.
+// left to fsck. Errors: ErrFormat, ErrEncrypted, and errors of etcd.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -54,10 +52,10 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	if err := config.checkFormat(s.migrations); err != nil {
 		return nil, err
 	}
-	if len(config.Keys) == 0 {
+	if len(config.Key) == 0 {
 		return s.client, nil
 	}
-	opened, _, _, err := s.unsealClient(ctx, config)
+	opened, _, _, err := s.decryptingClient(ctx, config)
 	return opened, err
 }
 
@@ -112,7 +110,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	encrypts, err := sealed.Encrypts(ctx, s.transformer)
+	encrypts, err := encryption.Encrypts(ctx, s.transformer)
 	if err != nil {
 		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
@@ -125,9 +123,9 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		return nil, false, err
 	}
 	switch {
-	case len(config.Keys) > 0:
-	case encrypts: // names are sealed from the beginning or not at all
-		_, err := s.wrapKeys(ctx, kv, config, sealed.NewKeys(kv == nil))
+	case len(config.Key) > 0:
+	case encrypts:
+		_, err := s.wrapKey(ctx, kv, config, encryption.NewKey(kv != nil))
 		return nil, false, err
 	case kv == nil:
 		done, err := s.writeConfig(ctx, kv, config)
@@ -135,25 +133,25 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	default:
 		return s.client, true, nil
 	}
-	opened, keys, stale, err := s.unsealClient(ctx, config)
+	opened, key, stale, err := s.decryptingClient(ctx, config)
 	if err != nil {
 		return nil, false, err
 	}
 	if stale { // a server that was faster has done the same
-		if _, err := s.wrapKeys(ctx, kv, config, keys); err != nil {
+		if _, err := s.wrapKey(ctx, kv, config, key); err != nil {
 			return nil, false, err
 		}
 	}
-	s.warnReadable(ctx, keys, encrypts)
+	s.warnReadable(ctx, key, encrypts)
 	return opened, true, nil
 }
 
-// wrapKeys writes the store's keys as the transformer would have them. It returns false where another server wrote
+// wrapKey writes the store's key as the transformer would have it. It returns false where another server wrote
 // meanwhile.
-func (s *store) wrapKeys(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
+func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored, key encryption.Key) (bool, error) {
 	var err error
-	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
-		return false, fmt.Errorf("encrypting the keys of the store: %w", err)
+	if config.Key, err = key.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
+		return false, fmt.Errorf("encrypting the key of the store: %w", err)
 	}
 	return s.writeConfig(ctx, kv, config)
 }
@@ -168,27 +166,23 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 	return r.Succeeded, nil
 }
 
-// unsealClient makes the client of a store that has keys.
-func (s *store) unsealClient(ctx context.Context, config stored) (*clientv3.Client, sealed.Keys, bool, error) {
-	keys, stale, err := sealed.Unwrap(ctx, s.transformer, s.layout.Config(), config.Keys)
+// decryptingClient makes the client of a store that has a key.
+func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.Client, encryption.Key, bool, error) {
+	key, stale, err := encryption.Unwrap(ctx, s.transformer, s.layout.Config(), config.Key)
 	if err != nil {
-		return nil, keys, false, fmt.Errorf("%w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
+		return nil, key, false, fmt.Errorf("%w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrEncrypted, err)
 	}
-	protects := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.Config(), Labels: s.layout.LabelsAt}
-	seal, err := sealed.New(protects, keys)
-	if err != nil {
-		return nil, keys, false, fmt.Errorf("the keys in %s: %w", s.layout.Config(), errors.Join(ErrSealed, err))
-	}
-	return seal.Client(s.client), keys, stale, nil
+	client, err := encryption.NewClient(s.client, key, s.layout.Internal(), s.layout.Config())
+	return client, key, stale, err
 }
 
-// warnReadable logs what stays readable in etcd.
-func (s *store) warnReadable(ctx context.Context, keys sealed.Keys, encrypts bool) {
+// warnReadable logs what stays readable in etcd, but keys.
+func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts bool) {
 	switch {
 	case !encrypts:
-		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, so the keys of this store stand unencrypted in etcd", "key", s.layout.Config())
-	case len(keys.Names) == 0:
-		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, but DNS names stay readable in the ledger's own keys; to have them encrypted, kubizone export every zone and import it into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
+		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, so the key of this store stands unencrypted in etcd", "key", s.layout.Config())
+	case key.Mixed:
+		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, but older ones of the ledger's own keys stay readable; to have them encrypted, kubizone export every zone and import it into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
 	}
 }
 
@@ -198,9 +192,8 @@ var errLease = errors.New("objects of kubi.zone cannot expire: write them withou
 // ErrFormat is returned where this program must not read the store, since another kubizone has written it.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")
 
-// ErrSealed is returned by Open when the encryption configuration does not open
-// the keys that the store is sealed with.
-var ErrSealed = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
+// ErrEncrypted is returned by Open when the encryption configuration does not decrypt the key of the store.
+var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
 // FollowFormat returns ErrFormat when a newer version has taken the store over and
 // this program must not read it any more; from then on this ledger sends etcd no

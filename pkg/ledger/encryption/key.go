@@ -1,0 +1,73 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package encryption
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/chacha20poly1305"
+	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+)
+
+// Key is that of one store. It is made when the store is first encrypted, and never changed.
+type Key struct {
+	// Octets are 32.
+	Octets []byte `json:"key"`
+	// Mixed says that the store was made without encryption, and has values that are not encrypted.
+	Mixed bool `json:"mixed,omitempty"`
+}
+
+// NewKey returns a random key.
+func NewKey(mixed bool) Key {
+	k := Key{Octets: make([]byte, chacha20poly1305.KeySize), Mixed: mixed}
+	_, _ = rand.Read(k.Octets) // never fails (crypto/rand)
+	return k
+}
+
+// orIdentity returns the transformer, or without an encryption configuration upstream's identity provider, which
+// knows encrypted data when it sees it.
+func orIdentity(t value.Transformer) value.Transformer {
+	if t == nil {
+		return identity.NewEncryptCheckTransformer()
+	}
+	return t
+}
+
+// Encrypts reports whether a transformer, nil for none, encrypts what it writes. One that has identity as its first
+// provider does not.
+func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
+	const probe = "kubizone"
+	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
+	return string(out) != probe, err
+}
+
+// Wrap returns k as it may stand in etcd under the key at.
+func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
+}
+
+// Unwrap is the inverse of Wrap. stale says that the transformer would now write it otherwise. Errors: the
+// transformer does not know the key that k was wrapped by, or the result is no key.
+func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
+	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
+	if err != nil {
+		return Key{}, false, err
+	}
+	if err := json.Unmarshal(text, &k); err != nil {
+		return Key{}, false, errors.New("what is decrypted is no key") // and not to be repeated in a log
+	}
+	if len(k.Octets) != chacha20poly1305.KeySize {
+		return Key{}, false, fmt.Errorf("a key of %d octets, not %d", len(k.Octets), chacha20poly1305.KeySize)
+	}
+	return k, stale, nil
+}

@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package encryption
+
+import (
+	"bytes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// mark begins every encrypted value; no value of the ledger's own, which are JSON, begins so.
+const mark = "encrypted:1:"
+
+// values encrypts those of the keys under prefix, but of except.
+type values struct {
+	aead           cipher.AEAD
+	mixed          bool
+	prefix, except string
+}
+
+// NewClient returns a client that encrypts with k the values of the keys under prefix, but of except. It has no
+// other parts of a client than KV and Watcher, lives as long as client, and need not be closed.
+func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
+	aead, err := chacha20poly1305.NewX(k.Octets)
+	if err != nil {
+		return nil, err
+	}
+	v := &values{aead, k.Mixed, prefix, except}
+	c := clientv3.NewCtxClient(client.Ctx())
+	c.KV, c.Watcher = &kv{client.KV, v}, &watcher{client.Watcher, v}
+	return c, nil
+}
+
+// cover reports whether the value of a key is encrypted.
+func (v *values) cover(key string) bool {
+	return strings.HasPrefix(key, v.prefix) && key != v.except
+}
+
+// encryptValue returns a value as it stands in etcd under the key.
+func (v *values) encryptValue(key, data []byte) []byte {
+	head := len(mark) + v.aead.NonceSize()
+	out := make([]byte, head, head+len(data)+v.aead.Overhead())
+	nonce := out[copy(out, mark):]
+	_, _ = rand.Read(nonce) // never fails (crypto/rand)
+	return v.aead.Seal(out, nonce, data, key)
+}
+
+// decryptValue decrypts a value of etcd in its place. One that was not asked for, or has gone, is empty; an encrypted
+// one never is.
+func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
+	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
+		return nil
+	}
+	sealed, marked := bytes.CutPrefix(kv.Value, []byte(mark))
+	n := v.aead.NonceSize()
+	switch {
+	case !marked && v.mixed:
+	case !marked || len(sealed) < n:
+		err = errors.New("it is not encrypted, and everything in this store is")
+	default:
+		kv.Value, err = v.aead.Open(nil, sealed[:n], sealed[n:], kv.Key)
+	}
+	if err != nil {
+		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; restore a backup", kv.Key, err)
+	}
+	return nil
+}
+
+func (v *values) decryptAll(kvs []*mvccpb.KeyValue) error {
+	for _, kv := range kvs {
+		if err := v.decryptValue(kv); err != nil {
+			return err
+		}
+	}
+	return nil
+}
