@@ -454,6 +454,11 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("over a running server: %v", err)
 	}
+	old.store.SetFormat(ledger.FirstFormat - 1)
+	old.store.Damaged = true
+	if _, err := Take(t.Context(), old.where, file+"-old"); !errors.Is(err, ledger.ErrFormat) {
+		t.Errorf("a backup of a format that is not read: %v", err)
+	}
 }
 
 // encryption is a configuration with one key, as a file and as the server has it.

@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -51,6 +52,9 @@ func (m *Manifest) readContents(path string) error {
 	}
 	if err := json.Unmarshal(config, &format); err != nil || format.Format == 0 {
 		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, keys.Config(), config)
+	}
+	if err := ledger.CheckFirstFormat(format.Format); err != nil {
+		return err
 	}
 	m.Format, m.LeastReader = format.Format, format.LeastReader
 	m.Zones, m.Records, m.Delegations, m.Servers = len(zones), len(records), len(delegations), len(servers)

@@ -80,8 +80,8 @@ func readManifest(backup string) (*Manifest, error) {
 	if m.Version > manifestVersion || m.LeastReader > ledger.Format {
 		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion, ledger.Format)
 	}
-	if m.Format < ledger.FirstFormat {
-		return nil, fmt.Errorf("%s is of a store of format %d, and the first that this kubizone reads is %d: restore it with the kubizone that wrote it, %s, export the zones with kubizone export, and load them into a new store with kubizone import", backup, m.Format, ledger.FirstFormat, m.Kubizone)
+	if err := ledger.CheckFirstFormat(m.Format); err != nil {
+		return nil, fmt.Errorf("%s is of kubizone %s: %w", backup, m.Kubizone, err)
 	}
 	return &m, nil
 }

@@ -33,15 +33,20 @@ const (
 
 // checkFormat returns an ErrFormat where a program with these migrations must not read the store.
 func (c stored) checkFormat(all []migration) error {
-	switch newest := newestFormat(all); {
-	case c.Format < FirstFormat:
-		return formatError(fmt.Sprintf("the store is of format %d, and the first that this kubizone reads is %d: "+
-			"start the kubizone that wrote it, export its zones with kubizone export, and load them into a new store with kubizone import", c.Format, FirstFormat))
-	case c.LeastReader > newest:
+	if newest := newestFormat(all); c.LeastReader > newest {
 		return formatError(fmt.Sprintf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: "+
 			"a newer kubizone has written it; start a version that knows it", c.Format, c.LeastReader, newest))
 	}
-	return nil
+	return CheckFirstFormat(c.Format)
+}
+
+// CheckFirstFormat returns an ErrFormat where the format of a store is lower than FirstFormat.
+func CheckFirstFormat(format int) error {
+	if format >= FirstFormat {
+		return nil
+	}
+	return formatError(fmt.Sprintf("the store is of format %d, and the first that this kubizone reads is %d: start the kubizone that wrote it, "+
+		"export its zones with kubizone export, and load them into a new store with kubizone import", format, FirstFormat))
 }
 
 // formatError is an ErrFormat that says what the format is and what to do.
