@@ -470,11 +470,7 @@ func (c *Contribution) checkSigning() *Refusal {
 
 // refuseSeveral refuses more than one value of a type that a name may have once.
 func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *Refusal {
-	reason := ReasonCNAMEConflict
-	if t != rdata.CNAME && t != rdata.DNAME {
-		reason = ReasonValidationFailed
-	}
-	return invalid("spec.domainName", nil, reason, "there can be one %s at %s, not %d (S5.5; keep one value)", t, fqdn, n)
+	return invalid("spec.domainName", nil, ReasonCNAMEConflict, "there can be one %s at %s, not %d (S5.5; keep one value)", t, fqdn, n)
 }
 
 // refuseManyTypes refuses one more type at a name: BIND takes no zone with it by transfer.

@@ -36,7 +36,7 @@ type RecordRule struct {
 
 // namedOnly are the types that another namespace gets only from a rule that names them (S4.3). A type by number is so
 // for every namespace: no server validates its octets before they reach a server that knows the type.
-var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME, rdata.ZONEMD}
+var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) coversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)

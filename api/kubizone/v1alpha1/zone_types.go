@@ -217,7 +217,7 @@ type RecordDelegation struct {
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
 
 	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for
-	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD,
+	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME,
 	// which must be named.
 	// +optional
 	// +listType=atomic

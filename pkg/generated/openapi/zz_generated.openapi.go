@@ -9672,7 +9672,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.",
+							Description: "types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which must be named.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{

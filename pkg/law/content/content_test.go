@@ -621,7 +621,7 @@ func TestPack_isEntries(t *testing.T) {
 	sets := parseSets(t,
 		"@ inherit NS ns1", "@ 5 NS ns.example.net.", "@ inherit TXT v=spf1; -all", "@ inherit HTTPS 1 . alpn=h2",
 		"mail 300 MX 10 mail", "mail inherit MX 10 mail.example.org.", "mail 300 MX 5 @", "mail 300 A 192.0.2.2", "mail 300 A 192.0.2.1",
-		"* min(inherit,60) CNAME www", "relay 5 AMTRELAY 10 1 3 amt", "where 5 LOC 0 N 0 E 0", "odd 5 TYPE65280 \\# 2 abcd", "odd 5 APL 1:192.0.2.0/24",
+		"* min(inherit,60) CNAME www", "vpn 5 IPSECKEY 10 3 2 gw AQNR", "where 5 LOC 0 N 0 E 0", "odd 5 TYPE65280 \\# 2 abcd",
 		long+" 5 A 192.0.2.3", "x 5 NS "+long, "x 5 NS short", "y 5 CNAME "+long)
 	for _, fqdn := range []string{"example.org.", ".", "a-long.example.org."} {
 		for _, servers := range [][]NameServer{nil, {{Name: "ns1", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns9.example.net."}}} {

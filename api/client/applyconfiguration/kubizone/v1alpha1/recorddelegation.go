@@ -15,7 +15,7 @@ type RecordDelegationApplyConfiguration struct {
 	// label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
 	Pattern *string `json:"pattern,omitempty"`
 	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for
-	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD,
+	// the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME,
 	// which must be named.
 	Types []string `json:"types,omitempty"`
 	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. A
