@@ -28,29 +28,27 @@ func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
-// hostFields returns which fields of the rdata, from first to before end, must be host names, or names of mailboxes.
-func hostFields(t rdata.Type, fqdn name.Name, fields []string) (first, end int, mailbox bool) {
-	switch t.String() {
-	case "NS":
-		return 0, 1, false
-	case "MX", "AFSDB", "RT":
-		return 1, 2, false
-	case "SRV":
-		return 3, 4, false
-	case "RP":
-		return 0, 1, true
-	case "MINFO":
-		return 0, 2, true
-	case "SVCB", "HTTPS":
+// hostField returns which field of the rdata must be a host name, or the name of a mailbox; -1 for none.
+func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox bool) {
+	switch t {
+	case rdata.NS:
+		return 0, false
+	case rdata.MX, rdata.AFSDB:
+		return 1, false
+	case rdata.SRV:
+		return 3, false
+	case rdata.RP:
+		return 0, true
+	case rdata.SVCB, rdata.HTTPS:
 		if len(fields) > 0 && fields[0] != "0" {
-			return 1, 2, false
+			return 1, false
 		}
-	case "PTR":
+	case rdata.PTR:
 		if isReverse(fqdn) {
-			return 0, 1, false
+			return 0, false
 		}
 	}
-	return 0, 0, false
+	return -1, false
 }
 
 func isReverse(fqdn name.Name) bool {
@@ -70,16 +68,17 @@ func (c *Contribution) checkHosts(zone, fqdn name.Name) *Refusal {
 			continue // packValues says why
 		}
 		fields := strings.Fields(text)
-		first, end, mailbox := hostFields(c.Type, fqdn, fields)
-		for i := first; i < end && i < len(fields); i++ {
-			switch {
-			case mailbox && !content.IsMailbox(fields[i]):
-				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", c.Type, fields[i])
-			case c.Type == rdata.NS && isAddress(fields[i]):
-				return invalid("spec.values", v.Text, ReasonValidationFailed, "NS names a host, and %s is an address, for which named-compilezone refuses the zone (S5.7; name the host, and give it an A record)", fields[i])
-			case !mailbox && !name.IsHost(fields[i]):
-				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", c.Type, fields[i])
-			}
+		at, mailbox := hostField(c.Type, fqdn, fields)
+		if at < 0 || at >= len(fields) {
+			continue
+		}
+		switch field := fields[at]; {
+		case mailbox && !content.IsMailbox(field):
+			return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", c.Type, field)
+		case c.Type == rdata.NS && isAddress(field):
+			return invalid("spec.values", v.Text, ReasonValidationFailed, "NS names a host, and %s is an address, for which named-compilezone refuses the zone (S5.7; name the host, and give it an A record)", field)
+		case !mailbox && !name.IsHost(field):
+			return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", c.Type, field)
 		}
 	}
 	return nil

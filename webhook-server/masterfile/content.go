@@ -40,8 +40,8 @@ func parseContent(zone name.Name, text []byte) (content, error) {
 		case !zone.Encloses(entry.Name):
 			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
 		case entry.Type.CheckRecord() != nil:
-			// Signatures would be wrong after the first change.
-			return c, fmt.Errorf("line %d: %s records are made by a server; this one writes zones that are not signed", rr.Line, entry.Type)
+			// Signatures would be wrong after the first change, and data that is not read could not be written.
+			return c, fmt.Errorf("line %d: the file is not written anew: %w", rr.Line, entry.Type.CheckRecord())
 		default:
 			c.entries = append(c.entries, entry)
 		}

@@ -4,7 +4,6 @@
 package rdata
 
 import (
-	"encoding/base32"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,8 +11,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
-
-	mdns "github.com/miekg/dns"
 )
 
 // decoder reads wire rdata from the front. After an error it has no octets left and reads zeros, so that its callers
@@ -60,8 +57,8 @@ func (d *decoder) takeRest(least int) []byte {
 // decodeWire appends the canonical text of wire rdata. It checks the octets as strictly as encodeText checks text: they
 // may come from "\# length hex".
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
-	p := planOf(t)
-	if !p.known() {
+	f := formatOf(t)
+	if f == nil {
 		text = append(text, `\# `...)
 		text = strconv.AppendInt(text, int64(len(wire)), 10)
 		if len(wire) > 0 {
@@ -70,19 +67,21 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 		return appendUpperHex(text, wire), nil
 	}
 	d := newDecoder(wire, mark)
-	for i, k := range p.fields {
-		if i >= len(p.fields)-p.optional && len(d.rest) == 0 {
-			break
-		}
+	for i, field := range f.fields {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		if text = d.readField(t, k, text, wire); *d.err != nil {
-			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[k], *d.err)
+		if field.kind == kindGateway {
+			text = d.readGateway(text, wire[gatewayType])
+		} else {
+			text = d.readField(field.kind, text)
+		}
+		if *d.err != nil {
+			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[field.kind], *d.err)
 		}
 	}
 	if len(d.rest) > 0 {
-		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), p.usage())
+		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
 	}
 	// A last field that may be absent leaves its blank behind.
 	if n := len(text); n > 0 && text[n-1] == ' ' {
@@ -92,16 +91,14 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 }
 
 // readField appends the text of the next field, which is of kind k.
-func (d *decoder) readField(t Type, k kind, text, wire []byte) []byte {
+func (d *decoder) readField(k kind, text []byte) []byte {
 	switch k {
-	case kindUint8:
+	case kindUint8, kindAlgorithm:
 		return strconv.AppendUint(text, uint64(d.take(1)[0]), 10)
-	case kindUint16:
+	case kindUint16, kindCertificateType:
 		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(d.take(2))), 10)
-	case kindUint32:
+	case kindUint32, kindSeconds:
 		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(d.take(4))), 10)
-	case kindRRType:
-		return append(text, Type(binary.BigEndian.Uint16(d.take(2))).String()...)
 	case kindName:
 		return d.readName(text)
 	case kindIPv4:
@@ -110,9 +107,9 @@ func (d *decoder) readField(t Type, k kind, text, wire []byte) []byte {
 		return d.readAddress(text, 16)
 	case kindString:
 		return appendString(text, d.readString())
-	case kindDigits, kindDecimal, kindTag:
+	case kindTag:
 		octets := d.readString()
-		if err := checkBareString(k, string(octets)); err != nil {
+		if err := checkTag(string(octets)); err != nil {
 			d.fail(err)
 		}
 		for _, c := range octets {
@@ -134,63 +131,31 @@ func (d *decoder) readField(t Type, k kind, text, wire []byte) []byte {
 		return appendUpperHex(text, d.takeRest(1))
 	case kindBase64:
 		return base64.StdEncoding.AppendEncode(text, d.takeRest(1))
+	case kindEUI48:
+		return appendGroups(text, d.take(6), 1, '-')
+	case kindEUI64:
+		return appendGroups(text, d.take(8), 1, '-')
+	case kindLocator64:
+		return appendGroups(text, d.take(8), 2, ':')
+	case kindTypes:
+		return d.readTypes(text)
+	case kindParams:
+		return d.readParams(text)
 	case kindLOC:
 		return d.readLOC(text)
 	}
-	return d.readRareField(t, k, text, wire)
+	d.fail(fmt.Errorf("no reader for %s", kindWords[k]))
+	return text
 }
 
-// readRareField reads the kinds of fields that are rare in zones.
-func (d *decoder) readRareField(t Type, k kind, text, wire []byte) []byte {
-	switch k {
-	case kindEUI48, kindEUI64:
-		n := 6
-		if k == kindEUI64 {
-			n = 8
+// appendGroups appends octets in hex, with a separator between groups of size octets.
+func appendGroups(text, octets []byte, size int, separator byte) []byte {
+	for i := 0; i < len(octets); i += size {
+		if i > 0 {
+			text = append(text, separator)
 		}
-		for i, c := range d.take(n) {
-			if i > 0 {
-				text = append(text, '-')
-			}
-			text = hex.AppendEncode(text, []byte{c})
-		}
-		return text
-	case kindLocator64:
-		octets := d.take(8)
-		for i := 0; i < 8; i += 2 {
-			if i > 0 {
-				text = append(text, ':')
-			}
-			text = hex.AppendEncode(text, octets[i:i+2])
-		}
-		return text
-	case kindTypes:
-		return d.readTypes(text)
-	case kindSalt:
-		octets := d.readString()
-		if len(octets) == 0 {
-			return append(text, '-')
-		}
-		return appendUpperHex(text, octets)
-	case kindHash32:
-		octets := d.readString()
-		if len(octets) == 0 {
-			d.fail(errShort)
-		}
-		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets)
-	case kindParams:
-		return d.readParams(text)
-	case kindPrefixes:
-		return d.readPrefixes(text)
-	case kindDiscovery:
-		octet := d.take(1)[0]
-		return strconv.AppendUint(append(text, '0'+octet>>7, ' '), uint64(octet&0x7f), 10)
-	case kindGateway:
-		return d.readGateway(text, gatewayType(t, wire))
-	case kindHIP:
-		return d.readHIP(text)
+		text = hex.AppendEncode(text, octets[i:i+size])
 	}
-	d.fail(fmt.Errorf("no reader for %s", kindWords[k]))
 	return text
 }
 
@@ -261,48 +226,7 @@ func (d *decoder) readTypes(text []byte) []byte {
 	return text
 }
 
-// readPrefixes reads the items of APL (RFC 3123 §4).
-func (d *decoder) readPrefixes(text []byte) []byte {
-	for first := true; len(d.rest) > 0; first = false {
-		head := d.take(4)
-		afd := d.take(int(head[3] & 0x7f))
-		var octets []byte
-		switch family := binary.BigEndian.Uint16(head); family {
-		case 1:
-			octets = make([]byte, 4)
-		case 2:
-			octets = make([]byte, 16)
-		default:
-			d.fail(fmt.Errorf("address family %d; this type has 1 (IPv4) and 2 (IPv6)", family))
-			return text
-		}
-		if len(afd) > len(octets) || int(head[2]) > 8*len(octets) || len(afd) > 0 && afd[len(afd)-1] == 0 {
-			d.fail(errors.New("a prefix longer than its address, or with trailing zero octets (RFC 3123 §4)"))
-			return text
-		}
-		copy(octets, afd)
-		addr, _ := netip.AddrFromSlice(octets)
-		if !first {
-			text = append(text, ' ')
-		}
-		if head[3]&0x80 != 0 {
-			text = append(text, '!')
-		}
-		text = netip.PrefixFrom(addr, int(head[2])).AppendTo(append(text, '0'+head[1], ':'))
-	}
-	return text
-}
-
-// gatewayType returns the second octet of both types that have one, without the discovery bit of AMTRELAY (RFC 8777
-// §4.1).
-func gatewayType(t Type, wire []byte) byte {
-	if uint16(t) == mdns.TypeAMTRELAY {
-		return wire[1] & 0x7f
-	}
-	return wire[1]
-}
-
-// readGateway reads the gateway of IPSECKEY (RFC 4025 §2.5) and AMTRELAY.
+// readGateway reads the gateway of IPSECKEY (RFC 4025 §2.5).
 func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	switch gatewayType {
 	case 0:
@@ -315,24 +239,6 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 		return d.readName(text)
 	}
 	d.fail(errGatewayType(gatewayType))
-	return text
-}
-
-// readHIP reads all of HIP (RFC 8005 §5).
-func (d *decoder) readHIP(text []byte) []byte {
-	head := d.take(4)
-	hit := d.take(int(head[0]))
-	key := d.take(int(binary.BigEndian.Uint16(head[2:])))
-	if len(hit) == 0 || len(key) == 0 {
-		d.fail(errShort)
-		return text
-	}
-	text = strconv.AppendUint(text, uint64(head[1]), 10)
-	text = appendUpperHex(append(text, ' '), hit)
-	text = base64.StdEncoding.AppendEncode(append(text, ' '), key)
-	for len(d.rest) > 0 {
-		text = d.readName(append(text, ' '))
-	}
 	return text
 }
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rdata reads, normalises and writes the data of resource records: one value at a time, as its author defined
-// it or resolved into a zone. It is the room of miekg/dns; of the packages of dns only zonefile imports that library
-// too.
+// it or resolved into a zone. The types are those of a list, format.go; data of others is octets.
 //
 // It promises: (1) a Value has one spelling: equal Texts of one Type are the
 // same definition, and parsing a Text gives the same Value again; (2) names
@@ -16,6 +15,6 @@
 // It does not know owners, TTLs, RRsets or zones, nor which records may stand
 // beside each other.
 //
-// Read value.go for the API, pack.go for many values at once, plan.go for how a
-// type is described, text.go for the syntax of one value.
+// Read value.go for the API, pack.go for many values at once, format.go for the
+// types and their fields, text.go for the syntax of one value.
 package rdata

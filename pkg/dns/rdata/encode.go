@@ -4,85 +4,61 @@
 package rdata
 
 import (
-	"bytes"
-	"encoding/base32"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
-
-	mdns "github.com/miekg/dns"
 )
 
 // noMark: the wire form has no relative names.
 const noMark = 0
 
-// encodeText turns the text of one value into uncompressed wire rdata, appended to wire. Relative names end in a top
-// label of one octet, mark, which the text does not contain. By it decodeWire tells them from absolute names, and
-// strings that look like names are left alone.
-func encodeText(t Type, text string, from source, wire []byte) ([]byte, byte, error) {
-	p := planOf(t)
+// encodeText appends the uncompressed wire rdata that the text of one value stands for. Relative names end in top, the
+// wire form of an absolute name; without one they are refused.
+func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
-	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
-		wire, err := encodeGeneric(text, wire)
-		return wire, noMark, err
+	if isGeneric(text) {
+		return encodeGeneric(text, wire)
 	}
-	if !p.known() {
-		if readable := octetTypes[t]; readable != "" {
-			wire, err := encodeOctetType(t, text, wire)
-			return wire, noMark, err
-		}
-		return nil, noMark, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
-	}
-	mark, err := chooseMark(p, text)
-	if err != nil {
-		return nil, noMark, err
+	f := formatOf(t)
+	if f == nil {
+		return nil, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
 	}
 	if from != zoneFile && t.isText() && text != "" && text[0] != '"' {
-		wire, err := encodeBareText(t, strings.TrimRight(text, " \t"), wire)
-		return wire, noMark, err
+		return encodeBareText(strings.TrimRight(text, " \t"), wire)
 	}
 	var space [16]token
-	fields, err := splitFields(t, p, text, from, space[:0])
+	tokens, err := splitFields(f, text, from, space[:0])
 	if err != nil {
-		return nil, noMark, err
+		return nil, err
 	}
-	if !p.simple {
-		wire, err := encodeByLibrary(t, p, text, from, fields, mark, wire)
-		return wire, mark, err
-	}
-	simple, err := encodeFields(t, p, fields, []byte{1, mark, 0}, wire)
-	if err != nil && (!p.own || from == stored && p.bent) {
-		// The library knows mnemonics of algorithms and certificates, and times with units. If it fails too, our error
-		// is the better one.
-		if library, libErr := encodeByLibrary(t, p, text, from, fields, mark, wire); libErr == nil {
-			return library, mark, nil
-		}
-	}
-	return simple, mark, err
+	return f.encodeFields(tokens, top, wire)
 }
 
-func syntaxOf(p *plan) syntax {
-	return syntax{strings: p.octets, innerQuotes: slices.Contains(p.fields, kindParams)}
+// isGeneric reports that a text without blanks at its ends is in the generic form (RFC 3597 §5).
+func isGeneric(text string) bool {
+	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// chooseMark returns an octet that text does not contain, neither raw nor escaped.
-func chooseMark(p *plan, text string) (byte, error) {
-	if !p.hasNames() {
-		return noMark, nil
+// chooseMark returns a top label of one octet for relative names, as the wire form of an absolute name, and that octet:
+// one that text does not contain, neither raw nor escaped. By it decodeWire tells relative names from absolute ones,
+// and strings that look like names are left alone.
+func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
+	if !f.hasNames() {
+		return top, noMark, nil
 	}
-	for mark := byte(1); mark < ' '; mark++ {
+	for mark = byte(1); mark < ' '; mark++ {
 		if strings.IndexByte(text, mark) < 0 && (strings.IndexByte(text, '\\') < 0 || !strings.Contains(text, string(appendDDD(nil, mark)))) {
-			return mark, nil
+			return [3]byte{1, mark, 0}, mark, nil
 		}
 	}
-	return 0, errors.New("the names in the value use every control character there is; remove one")
+	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
 // encodeGeneric reads "\# length hex…" (RFC 3597 §5).
@@ -128,147 +104,131 @@ func appendStrings(wire []byte, text string) []byte {
 	}
 }
 
-// encodeFields writes the fields of a simple type. Relative names end in top,
-// the wire form of an absolute name.
-func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, error) {
-	var (
-		value uint64
-		addr  netip.Addr
-		err   error
-	)
-	start, i := len(wire), -1 // i counts tokens: a field may take two of them
-	for at, k := range p.fields {
-		if i++; i >= len(fields) {
-			break // optional fields, as checkCount has verified
+// encodeFields appends the fields of a value.
+func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) {
+	start := len(wire)
+	for i, field := range f.fields {
+		if i >= len(tokens) {
+			break // what may be empty, as checkCount has verified
 		}
-		field := fields[i]
-		if field.quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindDigits && k != kindDecimal && k != kindTag {
-			return nil, fmt.Errorf("%s%s is quoted, but %s has no quotes; remove them", p.fieldName(at), quote(field.text), kindWords[k])
+		var err error
+		if k := field.kind; tokens[i].quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindTag {
+			err = fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(tokens[i].text), kindWords[k])
+		} else if k == kindGateway {
+			wire, err = appendGateway(wire, wire[start+gatewayType], tokens[i].text, top)
+		} else {
+			wire, err = appendField(wire, k, tokens[i:], top)
 		}
-		switch k {
-		case kindUint8:
-			value, err = parseMnemonic(t, i, field, 8)
-			wire = append(wire, byte(value))
-		case kindUint16:
-			value, err = parseMnemonic(t, i, field, 16)
-			wire = binary.BigEndian.AppendUint16(wire, uint16(value))
-		case kindUint32:
-			value, err = parseUint(field, 32)
-			wire = binary.BigEndian.AppendUint32(wire, uint32(value))
-		case kindName:
-			wire, err = appendName(wire, field.text, top)
-		case kindIPv4:
-			if addr, err = netip.ParseAddr(field.text); err != nil || !addr.Is4() {
-				return nil, fmt.Errorf("%s%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", p.fieldName(at), quote(field.text))
-			}
-			four := addr.As4()
-			wire = append(wire, four[:]...)
-		case kindIPv6:
-			if addr, err = netip.ParseAddr(field.text); err != nil || !addr.Is6() || addr.Zone() != "" {
-				return nil, fmt.Errorf("%s is not an IPv6 address; write hex groups with colons, as in \"2001:db8::1\"", quote(field.text))
-			}
-			sixteen := addr.As16()
-			wire = append(wire, sixteen[:]...)
-		case kindString:
-			wire, err = appendOneString(wire, field.text)
-		case kindDigits, kindDecimal, kindTag:
-			if err = checkBareString(k, field.text); err == nil {
-				wire, err = appendOneString(wire, strings.ToLower(field.text))
-			}
-		case kindOctets:
-			for text := field.text; text != ""; {
-				c, size := unescape(text)
-				wire = append(wire, c)
-				text = text[size:]
-			}
-		case kindStrings:
-			for _, f := range fields[i:] {
-				wire = appendStrings(wire, f.text)
-			}
-		case kindHex:
-			wire, err = appendHex(wire, fields[i:])
-		case kindBase64:
-			wire, err = appendBase64(wire, fields[i:])
-		case kindDiscovery:
-			var discovery uint64
-			i++
-			if discovery, err = parseUint(field, 1); err == nil {
-				value, err = parseUint(fields[i], 7)
-			}
-			wire = append(wire, byte(discovery<<7|value))
-		case kindGateway:
-			wire, err = appendGateway(wire, gatewayType(t, wire[start:]), field.text, top)
-		case kindSalt:
-			length := len(wire)
-			wire = append(wire, 0)
-			if field.text != "-" {
-				wire, err = appendHex(wire, fields[i:i+1])
-			}
-			err = putLength(wire, length, field, err)
-		case kindHash32:
-			length := len(wire)
-			wire = append(wire, 0)
-			wire, err = base32.HexEncoding.WithPadding(base32.NoPadding).AppendDecode(wire, []byte(upperASCII(field.text)))
-			err = putLength(wire, length, field, err)
-		case kindTypes:
-			wire, err = appendTypes(wire, fields[i:])
-		case kindLocator64:
-			wire, err = appendLocator64(wire, field.text)
-		case kindPrefixes:
-			wire, err = appendPrefixes(wire, fields[i:])
-		case kindLOC:
-			wire, err = appendLOC(wire, fields)
+		if err != nil && field.name != "" {
+			return nil, fmt.Errorf("%s: %w", field.name, err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s%w", p.fieldName(at), err)
+			return nil, err
 		}
 	}
 	return wire, nil
+}
+
+// appendField appends the field that the first of the tokens is, or that all of them are.
+func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error) {
+	first := tokens[0]
+	switch k {
+	case kindUint8:
+		value, err := parseUint(first, 8)
+		return append(wire, byte(value)), err
+	case kindUint16:
+		value, err := parseUint(first, 16)
+		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
+	case kindUint32:
+		value, err := parseUint(first, 32)
+		return binary.BigEndian.AppendUint32(wire, uint32(value)), err
+	case kindAlgorithm:
+		value, err := parseMnemonic(first, algorithmNames, 8)
+		return append(wire, byte(value)), err
+	case kindCertificateType:
+		value, err := parseMnemonic(first, certificateNames, 16)
+		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
+	case kindSeconds:
+		value, err := parseSeconds(first)
+		return binary.BigEndian.AppendUint32(wire, value), err
+	case kindName:
+		return appendName(wire, first.text, top)
+	case kindIPv4:
+		addr, err := netip.ParseAddr(first.text)
+		if err != nil || !addr.Is4() {
+			return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", quote(first.text))
+		}
+		four := addr.As4()
+		return append(wire, four[:]...), nil
+	case kindIPv6:
+		addr, err := netip.ParseAddr(first.text)
+		if err != nil || !addr.Is6() || addr.Zone() != "" {
+			return nil, fmt.Errorf("%s is not an IPv6 address; write hex groups with colons, as in \"2001:db8::1\"", quote(first.text))
+		}
+		sixteen := addr.As16()
+		return append(wire, sixteen[:]...), nil
+	case kindString:
+		return appendOneString(wire, first.text)
+	case kindTag:
+		if err := checkTag(first.text); err != nil {
+			return nil, err
+		}
+		return appendOneString(wire, strings.ToLower(first.text))
+	case kindOctets:
+		return appendOctets(wire, first.text), nil
+	case kindStrings:
+		for _, t := range tokens {
+			wire = appendStrings(wire, t.text)
+		}
+		return wire, nil
+	case kindHex:
+		return appendHex(wire, tokens)
+	case kindBase64:
+		return appendBase64(wire, tokens)
+	case kindEUI48:
+		return appendEUI(wire, first.text, 6)
+	case kindEUI64:
+		return appendEUI(wire, first.text, 8)
+	case kindLocator64:
+		return appendLocator64(wire, first.text)
+	case kindTypes:
+		return appendTypes(wire, tokens)
+	case kindParams:
+		return appendParams(wire, tokens)
+	case kindLOC:
+		return appendLOC(wire, tokens)
+	}
+	return nil, fmt.Errorf("no reader for %s", kindWords[k])
+}
+
+// appendOctets appends the octets that text stands for, escapes undone.
+func appendOctets(wire []byte, text string) []byte {
+	for text != "" {
+		c, size := unescape(text)
+		wire = append(wire, c)
+		text = text[size:]
+	}
+	return wire
 }
 
 // appendOneString appends text as one character-string. It must not be split: the position of a string is its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
-		return nil, errLongString(text)
+		return nil, fmt.Errorf("string %s is %d octets or longer, the limit is 255 (RFC 1035 §3.3); shorten it", quote(text), 256)
 	}
 	return wire, nil
 }
 
-func errLongString(text string) error {
-	return fmt.Errorf("string %s is %d octets or longer, the limit is 255 (RFC 1035 §3.3); shorten it", quote(text), 256)
-}
-
-// checkBareString checks strings that are printed without quotes for a syntax that never needs quotes.
-func checkBareString(k kind, text string) error {
+// checkTag checks the tag of a CAA, which is printed without quotes (RFC 8659 §4.1).
+func checkTag(text string) error {
 	ok := text != ""
-	switch k {
-	case kindDigits:
-		ok = len(text) >= 4
-		for i := 0; i < len(text); i++ {
-			ok = ok && isDigit(text[i])
-		}
-	case kindTag:
-		for i := 0; i < len(text); i++ {
-			c := text[i] | 0x20
-			ok = ok && (isDigit(text[i]) || 'a' <= c && c <= 'z')
-		}
-	case kindDecimal:
-		digits, dots := 0, 0
-		for i := 0; i < len(text); i++ {
-			switch c := text[i]; {
-			case isDigit(c):
-				digits++
-			case c == '.':
-				dots++
-			default:
-				ok = ok && i == 0 && (c == '-' || c == '+')
-			}
-		}
-		ok = ok && digits > 0 && dots <= 1
+	for i := 0; i < len(text); i++ {
+		c := text[i] | 0x20
+		ok = ok && (isDigit(text[i]) || 'a' <= c && c <= 'z')
 	}
 	if !ok {
-		return fmt.Errorf("%s is not %s", quote(text), kindWords[k])
+		return fmt.Errorf("%s is not %s", quote(text), kindWords[kindTag])
 	}
 	return nil
 }
@@ -282,56 +242,51 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic reads the i-th field: a number, or the mnemonic of a DNSSEC algorithm or certificate type, in the types
-// for which servers read and write these.
-func parseMnemonic(t Type, i int, field token, bits int) (uint64, error) {
+// parseMnemonic reads a number, or one of the mnemonics that servers read and write in its place.
+func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
-	if err == nil || field.quoted {
-		return value, err
+	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
+		return uint64(number), nil
 	}
-	upper := upperASCII(field.text)
-	switch uint16(t) {
-	case mdns.TypeDS, mdns.TypeCDS, mdns.TypeDLV, mdns.TypeTA:
-		if number, ok := algorithmNames[upper]; ok && i == 1 {
-			return uint64(number), nil
-		}
-	case mdns.TypeDNSKEY, mdns.TypeCDNSKEY, mdns.TypeKEY:
-		if number, ok := algorithmNames[upper]; ok && i == 2 {
-			return uint64(number), nil
-		}
-	case mdns.TypeCERT:
-		if number, ok := certificateNames[upper]; ok && i == 0 {
-			return uint64(number), nil
-		}
-		if number, ok := algorithmNames[upper]; ok && i == 2 {
-			return uint64(number), nil
-		}
-	}
-	return 0, err
+	return value, err
 }
 
-// The library's names and those that only BIND writes; read only.
+// The names that IANA has and those that only BIND writes; read only.
 var (
-	algorithmNames = func() map[string]uint8 {
-		names := map[string]uint8{"NSEC3DSA": mdns.DSANSEC3SHA1, "NSEC3RSASHA1": mdns.RSASHA1NSEC3SHA1, "ECCGOST": mdns.ECCGOST}
-		maps.Copy(names, mdns.StringToAlgorithm)
-		return names
-	}()
-	certificateNames = func() map[string]uint16 {
-		names := map[string]uint16{"IPKIX": mdns.CertIPIX}
-		maps.Copy(names, mdns.StringToCertType)
-		return names
-	}()
+	algorithmNames = map[string]uint16{
+		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
+		"RSASHA256": 8, "RSASHA512": 10, "ECC-GOST": 12, "ECCGOST": 12, "ECDSAP256SHA256": 13,
+		"ECDSAP384SHA384": 14, "ED25519": 15, "ED448": 16, "INDIRECT": 252, "PRIVATEDNS": 253, "PRIVATEOID": 254,
+	}
+	certificateNames = map[string]uint16{
+		"PKIX": 1, "SPKI": 2, "PGP": 3, "IPKIX": 4, "IPIX": 4, "ISPKI": 5, "IPGP": 6, "ACPKIX": 7, "IACPKIX": 8, "URI": 253, "OID": 254,
+	}
 )
 
-// putLength fills the length octet at wire[length] for what follows it.
-func putLength(wire []byte, length int, field token, err error) error {
-	if err != nil || len(wire)-length-1 > 255 {
-		return fmt.Errorf("%s is not the text of at most 255 octets; correct it", quote(field.text))
+// parseSeconds reads seconds, or numbers with the units w, d, h, m, s, as servers do in an SOA.
+func parseSeconds(field token) (uint32, error) {
+	var total, number uint64
+	digits := 0
+	for _, c := range []byte(field.text) {
+		if isDigit(c) {
+			number, digits = number*10+uint64(c-'0'), digits+1
+		} else if unit := secondsOf[c|0x20]; unit > 0 && digits > 0 {
+			total, number, digits = total+number*unit, 0, 0
+		} else {
+			number = math.MaxUint64 // no time at all
+		}
+		if number > math.MaxUint32 || total > math.MaxUint32 {
+			break
+		}
 	}
-	wire[length] = byte(len(wire) - length - 1)
-	return nil
+	if total += number; field.text == "" || field.quoted || number > math.MaxUint32 || total > math.MaxUint32 {
+		return 0, fmt.Errorf("%s is not a time of 0 to 4294967295 seconds; write seconds, or units as in \"1h30m\"", quote(field.text))
+	}
+	return uint32(total), nil
 }
+
+// secondsOf has the seconds of a unit of time; read only.
+var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
 // appendTypes appends RR types, in any order, as a bit map (RFC 4034 §4.1.2).
 func appendTypes(wire []byte, fields []token) ([]byte, error) {
@@ -360,6 +315,8 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	return wire, nil
 }
 
+var errNoOrigin = errors.New("a relative name and no zone it could be relative to; end the name in a dot")
+
 // appendName appends the uncompressed wire form of a name in presentation
 // format, in lower case. A relative name ends in top, the wire form of what it
 // is relative to.
@@ -369,6 +326,9 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	case ".":
 		return append(wire, 0), nil
 	case "@":
+		if len(top) == 0 {
+			return nil, errNoOrigin
+		}
 		return append(wire, top...), nil
 	}
 	relative := true
@@ -403,6 +363,9 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	}
 	n := len(wire) - start
 	if relative {
+		if len(top) == 0 {
+			return nil, errNoOrigin
+		}
 		wire = append(wire, top...)
 	} else {
 		wire = append(wire, 0)
@@ -417,8 +380,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// appendGateway appends the gateway of IPSECKEY and AMTRELAY in the form of the gateway type (RFC 4025 §2.5, RFC 8777
-// §4.2.3).
+// appendGateway appends the gateway of IPSECKEY in the form of the gateway type (RFC 4025 §2.5).
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:
@@ -458,6 +420,22 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 	}
 	if groups != 4 {
 		return nil, fmt.Errorf("write %s, as in \"0014:4fff:ff20:ee64\"", kindWords[kindLocator64])
+	}
+	return wire, nil
+}
+
+// appendEUI reads octets, each two hex digits, with hyphens between them (RFC 7043 §3.2, §4.2).
+func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
+	groups := strings.Split(text, "-")
+	ok := len(groups) == octets
+	for _, group := range groups {
+		value, err := strconv.ParseUint(group, 16, 8)
+		ok = ok && err == nil && len(group) == 2
+		wire = append(wire, byte(value))
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s is not an EUI-%d; write %d groups of two hex digits with hyphens, as in \"00-00-5e-00-53-2a\"",
+			quote(text), 8*octets, octets)
 	}
 	return wire, nil
 }
@@ -514,69 +492,6 @@ func appendBase64(wire []byte, fields []token) ([]byte, error) {
 	return wire, nil
 }
 
-// encodeByLibrary encodes the text by miekg/dns, with the mark as origin.
-func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, mark byte, wire []byte) ([]byte, error) {
-	if err := checkForLibrary(p, fields); err != nil {
-		return nil, err
-	}
-	var generic map[uint16][]byte
-	if slices.Contains(p.fields, kindParams) {
-		var err error
-		if text, generic, err = cutParams(fields, from); err != nil {
-			return nil, err
-		}
-	}
-	origin := "."
-	if mark != noMark {
-		origin = string(append(appendDDD(nil, mark), '.'))
-	}
-	parser := mdns.NewZoneParser(strings.NewReader(". 0 IN "+t.String()+" "+text+"\n"), origin, "")
-	rr, ok := parser.Next()
-	if err := parser.Err(); err != nil {
-		return nil, fmt.Errorf("%s; %s", libraryReason(err), p.usage())
-	}
-	if !ok || rr == nil || Type(rr.Header().Rrtype) != t {
-		return nil, errors.New(p.usage())
-	}
-	// The text bounds the wire form: an octet takes at least one character, names grow by the mark, and fixed fields by
-	// at most the digits that a number lacks.
-	buffer := make([]byte, 1024+2*len(text))
-	end, err := mdns.PackRR(rr, buffer, 0, nil, false)
-	if err != nil {
-		return nil, fmt.Errorf("%s; %s", libraryReason(err), p.usage())
-	}
-	const header = 11 // the root as owner, type, class, TTL, length
-	packed := buffer[header:end]
-	if generic != nil {
-		if packed, err = addParams(packed, generic); err != nil {
-			return nil, err
-		}
-	}
-	return append(wire, packed...), nil
-}
-
-// checkForLibrary refuses text that the library would accept and alter.
-func checkForLibrary(p *plan, fields []token) error {
-	for i, f := range fields {
-		if f.quoted {
-			return fmt.Errorf("%s is quoted, but no field of this type is; %s", quote(f.text), p.usage())
-		}
-		if i == 1 && p.namesFrom > 0 && len(f.text) > 2*127 {
-			return fmt.Errorf("a HIT of %d hexadecimal digits; the library computes its length octet for up to 254", len(f.text))
-		}
-	}
-	return nil
-}
-
-// libraryReason is the library's error without the position, which is that in a generated line.
-func libraryReason(err error) string {
-	reason := strings.TrimPrefix(err.Error(), "dns: ")
-	if i := strings.LastIndex(reason, " at line: "); i >= 0 {
-		reason = reason[:i]
-	}
-	return reason
-}
-
 func appendUpperHex(text, octets []byte) []byte {
 	start := len(text)
 	text = hex.AppendEncode(text, octets)
@@ -604,80 +519,5 @@ func endsEscaped(text string) bool {
 	return backslashes%2 == 1
 }
 
-// appendPrefixes appends address prefixes (RFC 3123 §4).
-func appendPrefixes(wire []byte, fields []token) ([]byte, error) {
-	for _, f := range fields {
-		text, negated := strings.CutPrefix(f.text, "!")
-		family, prefixText, _ := strings.Cut(text, ":")
-		prefix, err := netip.ParsePrefix(prefixText)
-		if err != nil || f.quoted || family != "1" && family != "2" || prefix.Addr().Is4() != (family == "1") {
-			return nil, fmt.Errorf("%s is not an address prefix of APL; write \"1:\" and IPv4, or \"2:\" and IPv6, and the length, as in \"1:192.0.2.0/24\" or \"!2:2001:db8::/32\" (RFC 3123 §5)", quote(f.text))
-		}
-		octets := bytes.TrimRight(prefix.Addr().AsSlice(), "\x00")
-		head := byte(len(octets))
-		if negated {
-			head |= 0x80
-		}
-		wire = append(wire, 0, family[0]-'0', byte(prefix.Bits()), head)
-		wire = append(wire, octets...)
-	}
-	return wire, nil
-}
-
 // isMark says that top stands for a zone that is not known yet: one control character as its only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }
-
-// octetTypes are types whose data is judged here as octets (CheckLoadable), with
-// what their presentation format has. It is read, and written as \#, which every
-// server reads; so a name in it must be absolute.
-var octetTypes = map[Type]string{
-	typeDSYNC: "an RR type, a scheme, a port and an absolute name, as in \"CDS NOTIFY 5359 notify.example.net.\" (RFC 9859 §3)",
-	typeHHIT:  "base64 (RFC 9886 §5.1)",
-	typeBRID:  "base64 (RFC 9886 §5.2)",
-}
-
-// encodeOctetType reads the presentation format of such a type.
-func encodeOctetType(t Type, text string, wire []byte) ([]byte, error) {
-	fields, err := splitText(text, syntax{}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if t != typeDSYNC {
-		if slices.ContainsFunc(fields, func(f token) bool { return f.quoted }) {
-			return nil, errors.New("this type has " + octetTypes[t])
-		}
-		return appendBase64(wire, fields)
-	}
-	if len(fields) != 4 || !absoluteText(fields[3].text) || slices.ContainsFunc(fields, func(f token) bool { return f.quoted }) {
-		return nil, errors.New("this type has " + octetTypes[t])
-	}
-	about, err := ParseType(fields[0].text)
-	if err != nil {
-		return nil, err
-	}
-	scheme := uint64(1)
-	if !strings.EqualFold(fields[1].text, "NOTIFY") {
-		if scheme, err = parseUint(fields[1], 8); err != nil {
-			return nil, err
-		}
-	}
-	port, err := parseUint(fields[2], 16)
-	if err != nil {
-		return nil, err
-	}
-	wire = append(binary.BigEndian.AppendUint16(wire, uint16(about)), byte(scheme))
-	wire = binary.BigEndian.AppendUint16(wire, uint16(port))
-	start := len(wire)
-	if wire, err = appendName(wire, fields[3].text, nil); err != nil {
-		return nil, err
-	}
-	// As octets a name keeps its case.
-	for i, text := start+1, fields[3].text; text != "" && text != "."; i++ {
-		c, size := unescape(text)
-		if size > 1 || c != '.' {
-			wire[i] = c
-		}
-		text = text[size:]
-	}
-	return wire, nil
-}

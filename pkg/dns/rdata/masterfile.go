@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	mdns "github.com/miekg/dns"
-
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -20,52 +18,39 @@ import (
 // knows; Knot and BIND lack the names of some types of PowerDNS; Knot reads few characters of a name unescaped;
 // PowerDNS needs a value for every service parameter, and a port without quotes.
 func (v Value) MasterFile() (rtype, data string, err error) {
-	if !v.named() {
+	f := formatOf(v.Type)
+	if f == nil {
 		data, err = v.generic()
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
-	p := planOf(v.Type)
 	params, types := v.Type == SVCB || v.Type == HTTPS, v.Type == CSYNC
-	if !params && !types && (!p.hasNames() || plainNames(v.Text)) {
+	if !params && !types && (!f.hasNames() || plainNames(v.Text)) {
 		return v.Type.String(), v.Text, nil
 	}
-	fields, err := splitText(v.Text, syntaxOf(p), nil)
+	fields, err := splitText(v.Text, f.syntax, nil)
 	if err != nil {
 		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
 	var out strings.Builder
 	out.Grow(len(v.Text) + 16)
-	for i, f := range fields {
+	for i, field := range fields {
 		if i > 0 {
 			out.WriteByte(' ')
 		}
 		switch {
-		case f.quoted:
-			out.WriteString(`"` + f.text + `"`)
-		case p.isName(i, fields):
-			writeName(&out, f.text)
+		case field.quoted:
+			out.WriteString(`"` + field.text + `"`)
+		case f.isName(i, fields):
+			writeName(&out, field.text)
 		case params && i >= 2:
-			writeParam(&out, f.text)
+			writeParam(&out, field.text)
 		case types && i >= 2:
-			out.WriteString(typeInList(f.text))
+			out.WriteString(typeInList(field.text))
 		default:
-			out.WriteString(f.text)
+			out.WriteString(field.text)
 		}
 	}
 	return v.Type.String(), out.String(), nil
-}
-
-// named reports that every server knows the type by name; other types get the generic form.
-func (v Value) named() bool {
-	switch v.Type {
-	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
-		RRSIG, NSEC, DNSKEY, NSEC3, NSEC3PARAM, TLSA, CDS, CDNSKEY, SPF, CAA, SVCB, HTTPS, CSYNC, ZONEMD,
-		Type(mdns.TypeRP), Type(mdns.TypeAFSDB), Type(mdns.TypeDHCID), Type(mdns.TypeEUI48), Type(mdns.TypeEUI64),
-		Type(mdns.TypeURI), Type(mdns.TypeSMIMEA), Type(mdns.TypeOPENPGPKEY), Type(mdns.TypeKEY), Type(mdns.TypeMINFO),
-		Type(mdns.TypeNID), Type(mdns.TypeL32), Type(mdns.TypeL64), Type(mdns.TypeLP), Type(mdns.TypeIPSECKEY):
-		return true
-	}
-	return false
 }
 
 // generic is "\# length hex" (RFC 3597 §5).
@@ -110,9 +95,9 @@ func writeName(out *strings.Builder, text string) {
 	}
 }
 
-// typeInList is the form of a type in a list of types: by number unless every server knows it.
+// typeInList is the form of a type in a list of types: by number unless every server knows its name.
 func typeInList(text string) string {
-	if t, err := ParseType(text); err == nil && !(Value{Type: t}).named() {
+	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))
 	}
 	return text

@@ -15,7 +15,6 @@ func TestMasterFile_isReadByAll(t *testing.T) {
 		{"NAPTR", `1 1 "u+x" "s" "!^\\+(.*)$!\\1!" a\@b.example.`, "NAPTR", `1 1 "u+x" "s" "!^\\+(.*)$!\\1!" a\064b.example.`},
 		{"CSYNC", "66 3 A NS AAAA", "CSYNC", "66 3 A NS AAAA"},
 		{"CSYNC", "66 3 A MD TYPE65280", "CSYNC", "66 3 A TYPE3 TYPE65280"},
-		{"ISDN", `"150862028003217" "004"`, "TYPE20", `\# 20 0F31353038363230323830303332313703303034`},
 		{"TYPE65280", `\# 2 ABCD`, "TYPE65280", `\# 2 ABCD`},
 		{"HTTPS", `1 . alpn="h2,h3" port="8443"`, "HTTPS", `1 . alpn="h2,h3" port=8443`},
 		{"HTTPS", `16 a.example. alpn="h2" no-default-alpn`, "HTTPS", `16 a.example. alpn="h2" no-default-alpn`},

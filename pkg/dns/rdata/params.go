@@ -5,6 +5,7 @@ package rdata
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,75 +13,218 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	mdns "github.com/miekg/dns"
 )
 
-// Service parameters (RFC 9460). The library reads and writes the formats of their values. It does not read the generic
-// form of a registered key, "key7=…", which RFC 9460 §2.1 allows and BIND writes for keys that it has no name for.
+// paramKey is the number of a service parameter (RFC 9460 §14.3).
+type paramKey uint16
 
-// cutParams removes the service parameters that the library does not read, or alters, from the fields of an SVCB. It
-// returns their octets by key, and the text that is left for the library. The library does not read the generic form of
-// a registered key, drops the comma at the end of a list of addresses, and refuses an IPv6 address that holds an IPv4
-// one.
-func cutParams(fields []token, from source) (rest string, octets map[uint16][]byte, err error) {
-	var kept []string
-	for _, f := range fields {
-		name, value, hasValue := strings.Cut(f.text, "=")
-		if hasValue && len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		var key mdns.SVCBKey
-		var raw []byte
-		switch name {
-		case mdns.SVCB_IPV4HINT.String():
-			key = mdns.SVCB_IPV4HINT
-		case mdns.SVCB_IPV6HINT.String():
-			key = mdns.SVCB_IPV6HINT
-		case mdns.SVCB_ALPN.String(), mdns.SVCB_MANDATORY.String():
-			if cut, comma := strings.CutSuffix(value, ","); comma && from != stored && !endsEscaped(cut) {
-				return "", nil, fmt.Errorf("%s ends in a comma; take it away, or name what follows", name)
-			}
-			kept = append(kept, f.text)
-			continue
-		default:
-			digits, isKey := strings.CutPrefix(name, "key")
-			number, numErr := strconv.ParseUint(digits, 10, 16)
-			if !isKey || numErr != nil || digits != strconv.FormatUint(number, 10) || mdns.SVCBKey(number).String() == "key"+digits || number == 65535 {
-				kept = append(kept, f.text)
-				continue
-			}
-			key, raw = mdns.SVCBKey(number), []byte{}
-			for value != "" {
-				c, size := unescape(value)
-				raw, value = append(raw, c), value[size:]
-			}
-		}
-		if raw == nil {
-			if raw, err = appendHints(nil, key, value); err != nil && from == stored {
-				kept = append(kept, f.text)
-				continue
-			} else if err != nil {
-				return "", nil, err
-			}
-		}
-		if _, twice := octets[uint16(key)]; twice {
-			return "", nil, fmt.Errorf("%s stands twice; write each key once", name)
-		}
-		if octets == nil {
-			octets = map[uint16][]byte{}
-		}
-		octets[uint16(key)] = raw
+// The parameters whose values have a form of their own; those of all others are octets.
+const (
+	paramMandatory     paramKey = 0
+	paramALPN          paramKey = 1
+	paramNoDefaultALPN paramKey = 2
+	paramPort          paramKey = 3
+	paramIPv4Hint      paramKey = 4
+	paramECH           paramKey = 5
+	paramIPv6Hint      paramKey = 6
+	paramDoHPath       paramKey = 7 // RFC 9461 §5
+	paramOHTTP         paramKey = 8 // RFC 9540 §4
+
+	paramReserved paramKey = 65535
+)
+
+var paramNames = [...]string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp"}
+
+// String returns the name of the key, "key123" for one without a name.
+func (k paramKey) String() string {
+	if int(k) < len(paramNames) {
+		return paramNames[k]
 	}
-	return strings.Join(kept, " "), octets, nil
+	return "key" + strconv.Itoa(int(k))
+}
+
+// parseParamKey reads the name of a key, or "key" and its number (RFC 9460 §2.1), which is generic.
+func parseParamKey(text string) (key paramKey, generic bool, err error) {
+	if i := slices.Index(paramNames[:], text); i >= 0 {
+		return paramKey(i), false, nil
+	}
+	digits, ok := strings.CutPrefix(text, "key")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if !ok || err != nil || digits != strconv.FormatUint(n, 10) || paramKey(n) == paramReserved {
+		return 0, false, fmt.Errorf("%s is not the key of a service parameter; write one of %s, or \"key\" and its number, as in \"key667\"",
+			quote(text), strings.Join(paramNames[:], ", "))
+	}
+	return paramKey(n), true, nil
+}
+
+// param is a service parameter as text, without the quotes around its value.
+type param struct {
+	key     paramKey
+	generic bool
+	value   string
+}
+
+// appendParams appends service parameters (RFC 9460 §2.2), which may stand in any order.
+func appendParams(wire []byte, tokens []token) ([]byte, error) {
+	var space [8]param
+	params := space[:0]
+	for _, t := range tokens {
+		p, err := parseParam(t)
+		if err != nil {
+			return nil, err
+		}
+		params = append(params, p)
+	}
+	slices.SortFunc(params, func(a, b param) int { return int(a.key) - int(b.key) })
+	for i, p := range params {
+		if i > 0 && params[i-1].key == p.key {
+			return nil, fmt.Errorf("%s stands twice; write each key once", p.key)
+		}
+		wire = append(binary.BigEndian.AppendUint16(wire, uint16(p.key)), 0, 0)
+		start := len(wire)
+		var err error
+		if wire, err = p.appendValue(wire); err != nil {
+			return nil, err
+		}
+		binary.BigEndian.PutUint16(wire[start-2:], uint16(len(wire)-start))
+	}
+	return wire, nil
+}
+
+// parseParam cuts a field into key and value.
+func parseParam(t token) (p param, err error) {
+	if t.quoted {
+		return p, fmt.Errorf("%s is quoted, but only the value of a parameter may be; write key=\"value\"", quote(t.text))
+	}
+	name, value, _ := strings.Cut(t.text, "=")
+	if p.key, p.generic, err = parseParamKey(name); err != nil {
+		return p, err
+	}
+	p.value = value
+	if strings.HasPrefix(value, `"`) {
+		inner, end, err := quotedField(value, 0)
+		if err != nil || end != len(value) {
+			return p, fmt.Errorf("%s goes on behind the quote that closes its value; put a blank between parameters", name)
+		}
+		p.value = inner.text
+		return p, nil
+	}
+	for rest := value; rest != ""; {
+		if rest[0] == '"' {
+			return p, fmt.Errorf("%s has a quote inside of its value; "+
+				"quote the whole value, and write \\\" for a quote that belongs to the data", name)
+		}
+		_, size := unescape(rest)
+		rest = rest[size:]
+	}
+	return p, nil
+}
+
+// appendValue appends the octets of the value.
+func (p param) appendValue(wire []byte) ([]byte, error) {
+	if p.generic {
+		return appendOctets(wire, p.value), nil
+	}
+	switch p.key {
+	case paramMandatory:
+		return appendMandatory(wire, p.value)
+	case paramALPN:
+		return appendALPN(wire, p.value)
+	case paramNoDefaultALPN, paramOHTTP:
+		if p.value != "" {
+			return nil, fmt.Errorf("%s has a value, and takes none; write the key alone", p.key)
+		}
+		return wire, nil
+	case paramPort:
+		port, err := strconv.ParseUint(p.value, 10, 16)
+		if err != nil {
+			return nil, fmt.Errorf("port has %s, which is not a number from 0 to 65535", quote(p.value))
+		}
+		return binary.BigEndian.AppendUint16(wire, uint16(port)), nil
+	case paramIPv4Hint, paramIPv6Hint:
+		return appendHints(wire, p.key, p.value)
+	case paramECH:
+		wire, err := base64.StdEncoding.AppendDecode(wire, []byte(p.value))
+		if err != nil {
+			return nil, fmt.Errorf("ech has %s, which is not base64 (RFC 4648 §4), padded with \"=\" to a multiple of four", quote(p.value))
+		}
+		return wire, nil
+	}
+	return appendOctets(wire, p.value), nil
+}
+
+// appendMandatory appends the numbers of keys, in order (RFC 9460 §8).
+func appendMandatory(wire []byte, list string) ([]byte, error) {
+	if list == "" {
+		return wire, nil // checkParams says why not
+	}
+	var space [8]paramKey
+	keys := space[:0]
+	for item := range strings.SplitSeq(list, ",") {
+		if item == "" {
+			return nil, errEmptyItem(paramMandatory)
+		}
+		key, _, err := parseParamKey(item)
+		if err != nil {
+			return nil, fmt.Errorf("mandatory: %w", err)
+		}
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		wire = binary.BigEndian.AppendUint16(wire, uint16(key))
+	}
+	return wire, nil
+}
+
+// appendALPN appends protocols, each with a length octet. A list has escapes of its own, for commas and backslashes,
+// below those of the text (RFC 9460 §A.1).
+func appendALPN(wire []byte, list string) ([]byte, error) {
+	if list == "" {
+		return wire, nil // checkParams says why not
+	}
+	var space [256]byte
+	octets := appendOctets(space[:0], list)
+	at := len(wire)
+	wire = append(wire, 0)
+	for i := 0; i < len(octets); i++ {
+		c := octets[i]
+		switch {
+		case c == ',' && wire[at] == 0:
+			return nil, errEmptyItem(paramALPN)
+		case c == ',':
+			at = len(wire)
+			wire = append(wire, 0)
+			continue
+		case c == '\\':
+			if i++; i == len(octets) || octets[i] != '\\' && octets[i] != ',' {
+				return nil, errors.New("alpn has a backslash that escapes neither a comma nor a backslash (RFC 9460 §A.1); " +
+					"name protocols as IANA registers them, as in \"alpn=h2\"")
+			}
+			c = octets[i]
+		}
+		if wire[at] == 255 {
+			return nil, errors.New("alpn has a protocol of more than 255 octets; name protocols as IANA registers them, as in \"alpn=h2\"")
+		}
+		wire = append(wire, c)
+		wire[at]++
+	}
+	if wire[at] == 0 {
+		return nil, errEmptyItem(paramALPN)
+	}
+	return wire, nil
+}
+
+func errEmptyItem(key paramKey) error {
+	return fmt.Errorf("%s has nothing before or behind a comma; take the comma away, or name what belongs there", key)
 }
 
 // appendHints appends the addresses of an ipv4hint or ipv6hint (RFC 9460 §7.3).
-func appendHints(wire []byte, key mdns.SVCBKey, list string) ([]byte, error) {
+func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		addr, err := netip.ParseAddr(item)
-		if err != nil || addr.Zone() != "" || addr.Is4() != (key == mdns.SVCB_IPV4HINT) {
-			if key == mdns.SVCB_IPV4HINT {
+		if err != nil || addr.Zone() != "" || addr.Is4() != (key == paramIPv4Hint) {
+			if key == paramIPv4Hint {
 				return nil, fmt.Errorf("ipv4hint has %s, which is no IPv4 address; list addresses with commas between them, as in \"ipv4hint=192.0.2.1,192.0.2.2\"", quote(item))
 			}
 			return nil, fmt.Errorf("ipv6hint has %s, which is no IPv6 address; list addresses with commas between them, as in \"ipv6hint=2001:db8::1,2001:db8::2\"", quote(item))
@@ -90,44 +234,11 @@ func appendHints(wire []byte, key mdns.SVCBKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// addParams inserts parameters, octets by key, into SVCB wire rdata, in order.
-func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
-	d := newDecoder(wire[2:], noMark)
-	d.readName(nil)
-	head := len(wire) - len(d.rest)
-	keys := make([]uint16, 0, len(octets))
-	for key := range octets {
-		keys = append(keys, key)
-	}
-	for len(d.rest) > 0 {
-		key, value := d.readParam()
-		if _, twice := octets[key]; twice {
-			return nil, fmt.Errorf("%s stands twice; write each key once", mdns.SVCBKey(key))
-		}
-		octets[key] = value
-		keys = append(keys, key)
-	}
-	if *d.err != nil {
-		return nil, *d.err
-	}
-	slices.Sort(keys)
-	merged := slices.Clone(wire[:head])
-	for _, key := range keys {
-		merged = binary.BigEndian.AppendUint16(merged, key)
-		merged = binary.BigEndian.AppendUint16(merged, uint16(len(octets[key])))
-		merged = append(merged, octets[key]...)
-	}
-	return merged, nil
-}
-
-// readParams reads service parameters (RFC 9460 §2.2). The library formats most values. All are written in quotes,
-// which some need.
+// readParams reads service parameters (RFC 9460 §2.2). All values are written in quotes, which some need.
 func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
-		start := d.rest
-		number, value := d.readParam()
-		key := mdns.SVCBKey(number)
+		key, value := d.readParam()
 		if *d.err != nil {
 			return text
 		}
@@ -139,59 +250,125 @@ func (d *decoder) readParams(text []byte) []byte {
 			text = append(text, ' ')
 		}
 		last = int(key)
-		var written string
+		text = append(append(text, key.String()...), '=', '"')
+		start := len(text)
 		var err error
-		if key == mdns.SVCB_IPV4HINT || key == mdns.SVCB_IPV6HINT {
-			written, err = formatHints(key, value)
-		} else {
-			written, err = formatParamByLibrary(start[:4+len(value)])
-		}
-		if err != nil {
+		if text, err = appendParamText(text, key, value); err != nil {
 			d.fail(err)
+			return text
 		}
-		text = append(text, key.String()...)
-		if written != "" {
-			text = append(append(append(text, '=', '"'), written...), '"')
+		if len(text) == start {
+			text = text[:start-2]
+		} else {
+			text = append(text, '"')
 		}
 	}
 	return text
 }
 
 // readParam reads the next service parameter.
-func (d *decoder) readParam() (key uint16, value []byte) {
+func (d *decoder) readParam() (key paramKey, value []byte) {
 	head := d.take(4)
-	return binary.BigEndian.Uint16(head), d.take(int(binary.BigEndian.Uint16(head[2:])))
+	return paramKey(binary.BigEndian.Uint16(head)), d.take(int(binary.BigEndian.Uint16(head[2:])))
 }
 
-// formatHints formats the addresses of an ipv4hint or ipv6hint.
-func formatHints(key mdns.SVCBKey, value []byte) (string, error) {
-	size := 4
-	if key == mdns.SVCB_IPV6HINT {
-		size = 16
+// appendParamText appends the text of a value, nothing for one that is empty.
+func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
+	switch key {
+	case paramMandatory:
+		return appendMandatoryText(text, value)
+	case paramALPN:
+		return appendALPNText(text, value)
+	case paramNoDefaultALPN, paramOHTTP:
+		if len(value) > 0 {
+			return text, fmt.Errorf("%s has a value, and takes none", key)
+		}
+		return text, nil
+	case paramPort:
+		if len(value) != 2 {
+			return text, fmt.Errorf("port has %d octets, and takes 2 (RFC 9460 §7.2)", len(value))
+		}
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(value)), 10), nil
+	case paramIPv4Hint:
+		return appendHintsText(text, key, value, 4)
+	case paramIPv6Hint:
+		return appendHintsText(text, key, value, 16)
+	case paramECH:
+		return base64.StdEncoding.AppendEncode(text, value), nil
+	case paramReserved:
+		return text, errors.New("key 65535 is reserved (RFC 9460 §14.3.2); leave it out")
 	}
+	for _, c := range value {
+		switch {
+		case c == '"' || c == ';' || c == ' ' || c == '\\':
+			text = append(text, '\\', c)
+		case c < ' ' || c > '~':
+			text = appendDDD(text, c)
+		default:
+			text = append(text, c)
+		}
+	}
+	return text, nil
+}
+
+func appendMandatoryText(text, value []byte) ([]byte, error) {
+	last := -1
+	for ; len(value) >= 2; value = value[2:] {
+		key := paramKey(binary.BigEndian.Uint16(value))
+		if int(key) <= last || key == paramReserved {
+			return text, errors.New("mandatory lists its keys out of order or twice, or 65535 (RFC 9460 §8); list each once")
+		}
+		if last >= 0 {
+			text = append(text, ',')
+		}
+		last = int(key)
+		text = append(text, key.String()...)
+	}
+	if len(value) > 0 {
+		return text, errors.New("mandatory has an odd number of octets, and a key has two (RFC 9460 §8)")
+	}
+	return text, nil
+}
+
+func appendALPNText(text, value []byte) ([]byte, error) {
+	for first := true; len(value) > 0; first = false {
+		n := int(value[0])
+		if n == 0 || n >= len(value) {
+			return text, errors.New("alpn has a protocol without octets, or with less than it announces (RFC 9460 §7.1.1)")
+		}
+		if !first {
+			text = append(text, ',')
+		}
+		for _, c := range value[1 : 1+n] {
+			switch {
+			case c == ',' || c == '\\': // escaped twice, as no comma and no backslash
+				text = appendDDD(append(text, `\\`...), c)
+			case c == '"' || c == ';' || c == ' ':
+				text = append(text, '\\', c)
+			case c < ' ' || c > '~':
+				text = appendDDD(text, c)
+			default:
+				text = append(text, c)
+			}
+		}
+		value = value[1+n:]
+	}
+	return text, nil
+}
+
+// appendHintsText appends the addresses of an ipv4hint or ipv6hint, of size octets each.
+func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte, error) {
 	if len(value) == 0 || len(value)%size != 0 {
-		return "", fmt.Errorf("%s has %d octets, and an address has %d (RFC 9460 §7.3)", key, len(value), size)
+		return text, fmt.Errorf("%s has %d octets, and an address has %d (RFC 9460 §7.3)", key, len(value), size)
 	}
-	var text []byte
-	for ; len(value) > 0; value = value[size:] {
+	for first := true; len(value) > 0; value, first = value[size:], false {
 		addr, _ := netip.AddrFromSlice(value[:size])
-		if text != nil {
+		if !first {
 			text = append(text, ',')
 		}
 		text = addr.AppendTo(text)
 	}
-	return string(text), nil
-}
-
-// formatParamByLibrary formats one parameter, in wire form, by miekg/dns.
-func formatParamByLibrary(param []byte) (string, error) {
-	alone := append([]byte{0, 1, 0}, param...) // of a record with priority 1 and the root as target
-	header := mdns.RR_Header{Name: ".", Rrtype: mdns.TypeSVCB, Class: mdns.ClassINET, Rdlength: uint16(len(alone))}
-	rr, _, err := mdns.UnpackRRWithHeader(header, alone, 0)
-	if err != nil {
-		return "", errors.New(libraryReason(err))
-	}
-	return rr.(*mdns.SVCB).Value[0].String(), nil
+	return text, nil
 }
 
 // checkParams checks service parameters: which need others (RFC 9460 §2.4.3, §8), and which not every server loads.
@@ -201,7 +378,7 @@ func checkParams(wire []byte) error {
 	var present [1 << 16 / 64]uint64
 	var mandatory []byte
 	params := 0
-	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
+	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
 		// PowerDNS reads the parameters as the next records of a transfer: a tenant could write names of other tenants.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, or write a priority from 1")
@@ -210,18 +387,18 @@ func checkParams(wire []byte) error {
 		key, value := d.readParam()
 		present[key/64] |= 1 << (key % 64)
 		params++
-		switch mdns.SVCBKey(key) {
-		case mdns.SVCB_MANDATORY, mdns.SVCB_NO_DEFAULT_ALPN, mdns.SVCB_PORT, mdns.SVCB_IPV4HINT, mdns.SVCB_ECHCONFIG, mdns.SVCB_IPV6HINT:
+		switch key {
+		case paramMandatory, paramNoDefaultALPN, paramPort, paramIPv4Hint, paramECH, paramIPv6Hint:
 		default:
 			// PowerDNS does not read quotes after "=", neither in files nor in its own store, and fails to answer.
 			if bytes.ContainsAny(value, "();") {
-				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", mdns.SVCBKey(key))
+				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", key)
 			}
 		}
-		switch mdns.SVCBKey(key) {
-		case mdns.SVCB_MANDATORY:
+		switch key {
+		case paramMandatory:
 			mandatory = value
-		case mdns.SVCB_ALPN:
+		case paramALPN:
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
@@ -235,11 +412,11 @@ func checkParams(wire []byte) error {
 					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
 			}
-		case mdns.SVCB_ECHCONFIG:
+		case paramECH:
 			if len(value) == 0 {
 				return errors.New("ech without a configuration is read by not every server; give it, or take ech away")
 			}
-		case mdns.SVCB_DOHPATH:
+		case paramDoHPath:
 			if !isQueryPath(string(value)) {
 				return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")
 			}
@@ -251,24 +428,20 @@ func checkParams(wire []byte) error {
 	if most := maxFields - 2; params > most { // priority and target count
 		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out", params, most)
 	}
-	if has(uint16(mdns.SVCB_MANDATORY)) && len(mandatory) == 0 {
+	if has(paramMandatory) && len(mandatory) == 0 {
 		return errors.New("mandatory lists nothing (RFC 9460 §8); name keys, or take it away")
 	}
-	if has(uint16(mdns.SVCB_NO_DEFAULT_ALPN)) && !has(uint16(mdns.SVCB_ALPN)) {
+	if has(paramNoDefaultALPN) && !has(paramALPN) {
 		return errors.New("no-default-alpn without alpn (RFC 9460 §7.1.1); add alpn, or take no-default-alpn away")
 	}
-	last := -1
 	for ; len(mandatory) >= 2; mandatory = mandatory[2:] {
-		key := binary.BigEndian.Uint16(mandatory)
+		key := paramKey(binary.BigEndian.Uint16(mandatory))
 		switch {
-		case key == uint16(mdns.SVCB_MANDATORY):
+		case key == paramMandatory:
 			return errors.New("mandatory lists itself (RFC 9460 §8); take it out of the list")
-		case int(key) <= last:
-			return errors.New("mandatory lists its keys out of order or twice (RFC 9460 §8); list each once")
 		case !has(key):
-			return fmt.Errorf("mandatory lists %s, which the value does not have (RFC 9460 §8); add it or take it out of the list", mdns.SVCBKey(key))
+			return fmt.Errorf("mandatory lists %s, which the value does not have (RFC 9460 §8); add it or take it out of the list", key)
 		}
-		last = int(key)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type token struct {
 type syntax struct {
 	// strings: fields may hold any octet, control characters included.
 	strings bool
-	// innerQuotes: a bare field may contain a quoted part (SVCB: alpn="h2").
+	// innerQuotes: a bare field from paramsField on may contain a quoted part (alpn="h2").
 	innerQuotes bool
 }
 
@@ -47,7 +47,7 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 		if text[i] == '"' {
 			field, i, err = quotedField(text, i)
 		} else {
-			field, i, err = bareField(text, i, allow)
+			field, i, err = bareField(text, i, syntax{allow.strings, allow.innerQuotes && len(fields) >= paramsField})
 		}
 		if err != nil {
 			return nil, err
@@ -67,26 +67,26 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 
 // splitFields splits the text of a type. It checks the number of fields, and that a text type which begins with a quote
 // has quoted strings only (S5.2).
-func splitFields(t Type, p *plan, text string, from source, space []token) ([]token, error) {
-	fields, err := splitText(text, syntaxOf(p), space)
+func splitFields(f *format, text string, from source, space []token) ([]token, error) {
+	fields, err := splitText(text, f.syntax, space)
 	if err != nil {
 		return nil, err
 	}
-	if from != zoneFile && t.isText() {
-		for _, f := range fields {
-			if !f.quoted {
-				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(f.text))
+	if from != zoneFile && f.of.isText() {
+		for _, field := range fields {
+			if !field.quoted {
+				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(field.text))
 			}
 		}
 	}
-	return fields, p.checkCount(fields)
+	return fields, f.checkCount(fields)
 }
 
 // encodeBareText reads the data of a text type that does not begin with a quote: all of it is one string, octet by
 // octet (S5.2). No character has a special meaning, neither backslash nor quote nor semicolon: the text is served as it
 // is written, and the canonical text, in quotes, escapes it. Invisible octets are refused; in quotes they can be
 // written.
-func encodeBareText(t Type, text string, wire []byte) ([]byte, error) {
+func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\n' || c == '\r':
@@ -94,9 +94,6 @@ func encodeBareText(t Type, text string, wire []byte) ([]byte, error) {
 		case c < ' ' && c != '\t' || c == 0x7f:
 			return nil, fmt.Errorf("control character %#02x; if it belongs to the data, put the text in quotes and write \\%03d there", c, c)
 		}
-	}
-	if t == uinfo && len(text) > 255 {
-		return nil, errLongString(text)
 	}
 	for len(text) > 255 {
 		wire = append(append(wire, 255), text[:255]...)

@@ -7,89 +7,99 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	mdns "github.com/miekg/dns"
 )
 
 // Type is an RR type number (IANA "Resource Record (RR) TYPEs").
 type Type uint16
 
-// The types that some rule names. All others are reached through ParseType.
+// The types that have a format here (formats).
 const (
-	A          = Type(mdns.TypeA)
-	NS         = Type(mdns.TypeNS)
-	CNAME      = Type(mdns.TypeCNAME)
-	SOA        = Type(mdns.TypeSOA)
-	PTR        = Type(mdns.TypePTR)
-	HINFO      = Type(mdns.TypeHINFO)
-	MX         = Type(mdns.TypeMX)
-	TXT        = Type(mdns.TypeTXT)
-	AAAA       = Type(mdns.TypeAAAA)
-	LOC        = Type(mdns.TypeLOC)
-	SRV        = Type(mdns.TypeSRV)
-	NAPTR      = Type(mdns.TypeNAPTR)
-	KX         = Type(mdns.TypeKX)
-	CERT       = Type(mdns.TypeCERT)
-	DNAME      = Type(mdns.TypeDNAME)
-	OPT        = Type(mdns.TypeOPT)
-	APL        = Type(mdns.TypeAPL)
-	DS         = Type(mdns.TypeDS)
-	SSHFP      = Type(mdns.TypeSSHFP)
-	RRSIG      = Type(mdns.TypeRRSIG)
-	NSEC       = Type(mdns.TypeNSEC)
-	DNSKEY     = Type(mdns.TypeDNSKEY)
-	NSEC3      = Type(mdns.TypeNSEC3)
-	NSEC3PARAM = Type(mdns.TypeNSEC3PARAM)
-	TLSA       = Type(mdns.TypeTLSA)
-	CDS        = Type(mdns.TypeCDS)
-	CDNSKEY    = Type(mdns.TypeCDNSKEY)
-	CSYNC      = Type(mdns.TypeCSYNC)
-	ZONEMD     = Type(mdns.TypeZONEMD)
-	SVCB       = Type(mdns.TypeSVCB)
-	HTTPS      = Type(mdns.TypeHTTPS)
-	SPF        = Type(mdns.TypeSPF)
-	TKEY       = Type(mdns.TypeTKEY)
-	TSIG       = Type(mdns.TypeTSIG)
-	IXFR       = Type(mdns.TypeIXFR)
-	AXFR       = Type(mdns.TypeAXFR)
-	ANY        = Type(mdns.TypeANY)
-	CAA        = Type(mdns.TypeCAA)
+	A          Type = 1
+	NS         Type = 2
+	CNAME      Type = 5
+	SOA        Type = 6
+	PTR        Type = 12
+	HINFO      Type = 13
+	MX         Type = 15
+	TXT        Type = 16
+	RP         Type = 17
+	AFSDB      Type = 18
+	AAAA       Type = 28
+	LOC        Type = 29
+	SRV        Type = 33
+	NAPTR      Type = 35
+	KX         Type = 36
+	CERT       Type = 37
+	DNAME      Type = 39
+	DS         Type = 43
+	SSHFP      Type = 44
+	IPSECKEY   Type = 45
+	DNSKEY     Type = 48
+	DHCID      Type = 49
+	TLSA       Type = 52
+	SMIMEA     Type = 53
+	CDS        Type = 59
+	CDNSKEY    Type = 60
+	OPENPGPKEY Type = 61
+	CSYNC      Type = 62
+	SVCB       Type = 64
+	HTTPS      Type = 65
+	SPF        Type = 99
+	NID        Type = 104
+	L32        Type = 105
+	L64        Type = 106
+	LP         Type = 107
+	EUI48      Type = 108
+	EUI64      Type = 109
+	URI        Type = 256
+	CAA        Type = 257
 )
 
+// The types that some rule names besides; none of them is a Record. All others are reached through ParseType.
 const (
-	avc   = Type(mdns.TypeAVC)
-	ninfo = Type(mdns.TypeNINFO)
-	uinfo = Type(mdns.TypeUINFO)
+	OPT        Type = 41
+	RRSIG      Type = 46
+	NSEC       Type = 47
+	NSEC3      Type = 50
+	NSEC3PARAM Type = 51
+	ZONEMD     Type = 63
+	TKEY       Type = 249
+	TSIG       Type = 250
+	IXFR       Type = 251
+	AXFR       Type = 252
+	ANY        Type = 255
 )
 
 // isText reports that the data of the type is one text, in any number of strings, so that a bare value has one meaning
-// (S5.2). RESINFO is not among them: its strings are a list of keys (RFC 9606 §3).
-func (t Type) isText() bool {
-	switch t {
-	case TXT, SPF, avc, ninfo, uinfo:
-		return true
-	}
-	return false
-}
+// (S5.2).
+func (t Type) isText() bool { return t == TXT || t == SPF }
 
-// mnemonics and numbers are the two directions of the type registry, without
-// the placeholders ("None", "Reserved") that miekg/dns keeps in its own.
+// otherNames are the mnemonics of types without a format here: lists of types have them, and refusals.
+const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 21 NSAP-PTR 23 SIG 24 KEY 25 PX 26 GPOS 27 NXT 30
+	EID 31 NIMLOC 32 ATMA 34 OPT 41 APL 42 RRSIG 46 NSEC 47 NSEC3 50 NSEC3PARAM 51 HIP 55 NINFO 56 RKEY 57 TALINK 58 ZONEMD 63
+	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
+	AMTRELAY 260 RESINFO 261 TA 32768 DLV 32769`
+
+// namesRead are mnemonics of BIND that are read; such a type is written TYPE123, which every server reads.
+const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
+
+// mnemonics and numbers are the two directions of the type registry; read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
-	toText := make(map[Type]string, len(mdns.TypeToString))
-	toType := make(map[string]Type, len(mdns.TypeToString))
-	for number, text := range mdns.TypeToString {
-		if number == mdns.TypeNone || number == mdns.TypeReserved {
-			continue
+	toText, toType := map[Type]string{}, map[string]Type{}
+	words := strings.Fields(otherNames + " " + namesRead)
+	for i := 0; i < len(words); i += 2 {
+		if n, err := strconv.ParseUint(words[i+1], 10, 16); err == nil {
+			toText[Type(n)], toType[words[i]] = words[i], Type(n)
 		}
-		toText[Type(number)] = text
-		toType[text] = Type(number)
+	}
+	for i, read := 0, strings.Fields(namesRead); i < len(read); i += 2 {
+		delete(toText, toType[read[i]])
+	}
+	for _, f := range formats {
+		toText[f.of], toType[f.name] = f.name, f.of
 	}
 	return toText, toType
 }()
-
-// foreign are mnemonics that servers write and the library does not know. They
-// are read; such a type is written TYPE123, which every server reads.
-var foreign = map[string]Type{"WKS": typeWKS, "NSAP": typeNSAP, "A6": typeA6, "SINK": typeSINK, "DOA": typeDOA, "WALLET": typeWALLET, "DSYNC": typeDSYNC, "HHIT": typeHHIT, "BRID": typeBRID}
 
 // ParseType reads a mnemonic in any case, or TYPE123 (RFC 3597 §5), and
 // normalises: TYPE1 is A (S4.3).
@@ -103,9 +113,6 @@ func ParseType(text string) (Type, error) {
 		if t, ok := numbers[upper]; ok {
 			return t, nil
 		}
-		if t, ok := foreign[upper]; ok {
-			return t, nil
-		}
 		if digits, ok := strings.CutPrefix(upper, "TYPE"); ok {
 			if n, err := strconv.ParseUint(digits, 10, 16); err == nil {
 				return Type(n), nil
@@ -116,11 +123,8 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports that a name has at most one value of the type: servers refuse a zone with two (S5.5; RFC 9606 §4 of
-// RESINFO).
-func (t Type) Single() bool {
-	return t == CNAME || t == DNAME || t == Type(mdns.TypeRESINFO)
-}
+// Single reports that a name has at most one value of the type: servers refuse a zone with two (S5.5).
+func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports that a server which signs a zone makes records of the type by itself: a zone is the same signed and
 // unsigned when all others are. DS is not among them, it is data of the parent. Type 65534 is where BIND notes what it
@@ -133,16 +137,9 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// ByNumber reports that the format of the type is unknown: its data is octets (RFC 3597), and only a rule that names
-// the type allows it (S4.3).
-func (t Type) ByNumber() bool {
-	switch t {
-	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET, // judged as octets, by CheckLoadable
-		typeUNSPEC: // holds any
-		return false
-	}
-	return !planOf(t).known()
-}
+// ByNumber reports that the type has no format here: its data is octets (RFC 3597), and only a rule that names the type
+// allows it (S4.3).
+func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // upperASCII leaves other scripts alone: to strings.ToUpper "ſrv" is "SRV".
 func upperASCII(text string) string {
@@ -183,29 +180,22 @@ func (t *Type) UnmarshalText(text []byte) error {
 
 // CheckRecord returns why a type cannot be a Record, nil if it can (S5.3).
 func (t Type) CheckRecord() error {
-	switch t {
-	case SOA:
+	switch {
+	case t == SOA:
 		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, negativeResponseCache, primaryNameServer or contact there")
-	case RRSIG, NSEC, NSEC3, NSEC3PARAM, Type(mdns.TypeSIG), Type(mdns.TypeNXT):
+	case formatOf(t) != nil:
+		return nil
+	case t == RRSIG, t == NSEC, t == NSEC3, t == NSEC3PARAM, t == ZONEMD:
 		return fmt.Errorf("type %s cannot be a Record: signing a zone makes it; sign on a secondary", t)
-	case OPT, TKEY, TSIG:
+	case t == OPT, t == TKEY, t == TSIG:
 		return fmt.Errorf("type %s cannot be a Record: it belongs to a message, not to a zone", t)
-	case Type(mdns.TypeNULL):
-		return fmt.Errorf("type NULL cannot be a Record: it is not allowed in master files (RFC 1035 §3.3.10)")
-	case Type(mdns.TypeMD), Type(mdns.TypeMF):
-		return fmt.Errorf("type %s cannot be a Record: servers refuse zones with it since RFC 973; use MX", t)
-	case Type(mdns.TypeMB), Type(mdns.TypeMG), Type(mdns.TypeMR), Type(mdns.TypeDLV), Type(mdns.TypeRKEY):
-		return fmt.Errorf("type %s cannot be a Record: it is obsolete, and no way to write it in a master file is read by every server, so one would refuse the whole zone", t)
-	case typeALIAS, typeLUA:
-		return fmt.Errorf("type %s cannot be a Record: PowerDNS takes it for an instruction of its own, and would run it or refuse the whole zone", t)
-	case 0, Type(mdns.TypeReserved):
+	case t == 0, t == 65535:
 		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
-	}
-	if 128 <= t && t <= 255 {
+	case 128 <= t && t <= 255:
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
-	}
-	if t.ByNumber() && judged[t] {
-		return fmt.Errorf("type %s cannot be a Record: some servers judge its data and would refuse the whole zone, and its format is not known here", t)
+	case judged[t]:
+		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.3, and some name servers judge its data and would refuse the "+
+			"whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in \"TYPE65280\"", t)
 	}
 	return nil
 }

@@ -4,9 +4,7 @@
 package rdata
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -32,8 +30,8 @@ func (v Value) String() string { return v.Text }
 // form where there is one. It is strict: see split for what is refused, and at
 // most 4 KiB on the wire (S5.6).
 //
-// In the types that hold a text (TXT, SPF, AVC, NINFO, UINFO) a value that does
-// not begin with a quote is that text, octet by octet, blanks at its ends taken
+// In the types that hold a text (TXT, SPF) a value that does not begin with a
+// quote is that text, octet by octet, blanks at its ends taken
 // off: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes and no
 // escapes, and a backslash is a backslash. It is written as quoted strings of
 // at most 255 octets (S5.2). A value that begins with a quote is quoted strings
@@ -48,9 +46,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored reads a value of a stored object as Parse of the version that admitted it did. Text that is refused by
-// now, or that the library altered, keeps the canonical spelling that it had, so that its entries can be found and
-// removed. CheckLoadable judges whether servers load it.
+// ParseStored reads a value of a stored object as Parse does, but for CheckLoadable: an earlier version admitted it,
+// and its entries must be found to be removed.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -62,13 +59,37 @@ func ParseStored(t Type, text string) (Value, error) {
 // FromRR reads the rdata of a line in a zone file whose names are relative to
 // origin, and returns it resolved. Unlike Parse it lets TXT data be several
 // strings without quotes, as files write them (RFC 1035 §5.1), and take all of
-// the 65,535 octets that the wire has for it.
+// the 65,535 octets that the wire has for it. Data of a type that CheckRecord
+// refuses is not read: it is returned as it is written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
+	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
+		return asWritten(t, text)
+	}
 	v, err := parseValue(t, text, zoneFile)
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
 	return v.Resolve(origin)
+}
+
+// asWritten returns the text of a value as printable ASCII, with one blank between fields.
+func asWritten(t Type, text string) (string, error) {
+	fields, err := splitText(text, syntax{}, nil)
+	if err != nil {
+		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
+	}
+	var out []byte
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ' ')
+		}
+		if f.quoted {
+			out = appendString(out, appendOctets(nil, f.text))
+		} else {
+			out = append(out, f.text...)
+		}
+	}
+	return string(out), nil
 }
 
 // source is the origin of the text of a value.
@@ -93,8 +114,16 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	if len(text) > 5*limit {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
+	var top [3]byte
+	mark := byte(noMark)
+	if !isGeneric(trimBlanks(text)) {
+		var err error
+		if top, mark, err = chooseMark(formatOf(t), text); err != nil {
+			return Value{}, err
+		}
+	}
 	var space [512]byte
-	wire, mark, err := encodeText(t, text, from, space[:0])
+	wire, err := encodeText(t, text, from, top[:], space[:0])
 	if err != nil {
 		return Value{}, err
 	}
@@ -115,31 +144,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	if string(canonical) != text {
 		v.Text = string(canonical)
 	}
-	if p := planOf(t); p.known() && !p.simple {
-		// The library read this value. One that it reads differently the second time has no canonical text (promise 1).
-		again, mark, err := encodeText(t, v.Text, stored, nil)
-		if err == nil {
-			textSpace := [512]byte{}
-			canonical, err = decodeWire(t, again, mark, textSpace[:0])
-		}
-		if err != nil || string(canonical) != v.Text || !equalButCase(again, wire) {
-			return Value{}, errors.New("the value cannot be written in a form that reads back the same; write it as \\# and hex (RFC 3597 §5)")
-		}
-	}
 	return v, nil
-}
-
-// equalButCase compares octets without regard to the case of letters: names are lowered on the way.
-func equalButCase(a, b []byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, c := range a {
-		if c != b[i] && (c|0x20 != b[i]|0x20 || c|0x20 < 'a' || c|0x20 > 'z') {
-			return false
-		}
-	}
-	return true
 }
 
 // Resolve returns the presentation text with every name absolute, as it stands
@@ -153,21 +158,21 @@ func (v Value) Resolve(origin name.Name) (string, error) {
 }
 
 func (v Value) resolveNames(origin name.Name) (string, error) {
-	p := planOf(v.Type)
-	if !p.hasNames() || strings.HasPrefix(v.Text, `\# `) {
+	f := formatOf(v.Type)
+	if !f.hasNames() || strings.HasPrefix(v.Text, `\# `) {
 		return v.Text, nil
 	}
 	var fieldSpace [8]token
-	fields, err := splitText(v.Text, syntaxOf(p), fieldSpace[:0])
+	fields, err := splitText(v.Text, f.syntax, fieldSpace[:0])
 	if err != nil {
 		return "", err
 	}
-	if err := p.checkCount(fields); err != nil {
+	if err := f.checkCount(fields); err != nil {
 		return "", err
 	}
 	relative := false
-	for i, f := range fields {
-		if p.isName(i, fields) && !absoluteText(f.text) {
+	for i, field := range fields {
+		if f.isName(i, fields) && !absoluteText(field.text) {
 			relative = true
 			break
 		}
@@ -176,27 +181,27 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 		return v.Text, nil
 	}
 	if origin.IsZero() {
-		return "", errors.New("a relative name and no zone it could be relative to; end the name in a dot")
+		return "", errNoOrigin
 	}
 	out := make([]byte, 0, len(v.Text)+len(origin.String())+1)
-	for i, f := range fields {
+	for i, field := range fields {
 		if i > 0 {
 			out = append(out, ' ')
 		}
 		switch {
-		case f.quoted:
+		case field.quoted:
 			out = append(out, '"')
-			out = append(out, f.text...)
+			out = append(out, field.text...)
 			out = append(out, '"')
-		case !p.isName(i, fields) || absoluteText(f.text):
-			out = append(out, f.text...)
-		case f.text == "@":
+		case !f.isName(i, fields) || absoluteText(field.text):
+			out = append(out, field.text...)
+		case field.text == "@":
 			out = append(out, origin.String()...)
 		default:
-			if n := relativeWireLen(f.text) + origin.WireLen(); n > 255 {
-				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it", quote(f.text), origin, n)
+			if n := relativeWireLen(field.text) + origin.WireLen(); n > 255 {
+				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it", quote(field.text), origin, n)
 			}
-			out = append(out, f.text...)
+			out = append(out, field.text...)
 			out = append(out, '.')
 			if origin != name.Root {
 				out = append(out, origin.String()...)
@@ -256,39 +261,4 @@ func relativeWireLen(text string) int {
 		i += size
 	}
 	return n
-}
-
-// checkCount checks the number of fields against that of the type.
-func (p *plan) checkCount(fields []token) error {
-	least, most := p.fieldCounts()
-	if len(fields) >= least && len(fields) <= most {
-		return nil
-	}
-	plural := "s"
-	if len(fields) == 1 {
-		plural = ""
-	}
-	return errors.New(strconv.Itoa(len(fields)) + " field" + plural + "; " + p.usage())
-}
-
-// fieldCounts returns the least and the most fields that the text of a type has.
-func (p *plan) fieldCounts() (least, most int) {
-	const any = 1 << 20
-	for _, k := range p.fields {
-		switch k {
-		case kindStrings, kindHex, kindBase64:
-			least, most = least+1, any
-		case kindTypes, kindParams, kindPrefixes:
-			most = any
-		case kindDiscovery:
-			least, most = least+2, most+2
-		case kindHIP:
-			least, most = 3, any
-		case kindLOC:
-			least, most = 5, 12
-		default:
-			least, most = least+1, most+1
-		}
-	}
-	return least - p.optional, most
 }

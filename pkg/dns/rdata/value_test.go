@@ -38,19 +38,16 @@ func eachSample(t *testing.T, do func(t *testing.T, rt Type, text string)) {
 	}
 }
 
-// TestSamples_everyType: S5.3 says every type that the library knows; a new
-// version of it must not bring one that no test has seen.
+// TestSamples_everyType: no type is listed that no test has seen.
 func TestSamples_everyType(t *testing.T) {
-	for number := range mdns.TypeToRR {
-		rt := Type(number)
-		if rt.CheckRecord() != nil {
-			continue
+	for _, f := range formats {
+		if len(samples[f.name]) == 0 {
+			t.Errorf("S5.3: %s has no sample", f.name)
 		}
-		if len(samples[rt.String()]) == 0 {
-			t.Errorf("S5.3: %s may be a Record and has no sample", rt)
-		}
-		if !planOf(rt).known() || len(planOf(rt).fields) == 0 {
-			t.Errorf("S5.3: %s may be a Record and has no plan", rt)
+	}
+	for mnemonic := range samples {
+		if rt := mustType(t, mnemonic); rt != SOA && rt.CheckRecord() != nil {
+			t.Errorf("S5.3: %s has samples and is no Record", mnemonic)
 		}
 	}
 }
@@ -68,18 +65,10 @@ func TestParse_everyType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !planOf(rt).known() {
+		if rt.ByNumber() || v.Text == `1 . ipv6hint="::ffff:198.51.100.100,2001:db8::1"` { // which miekg/dns refuses
 			return
 		}
-		if rt.String() == "AMTRELAY" && wire[1]&0x80 != 0 {
-			return // the library takes the discovery bit for part of the gateway type
-		}
-		switch v.String() {
-		case `1 . ipv6hint="::ffff:198.51.100.100,2001:db8::1"`, // it refuses such an address
-			`"150862028003217"`: // it adds an empty subaddress
-			return
-		}
-		// The library reads the wire, and packs the same.
+		// miekg/dns reads the wire, and packs the same.
 		rr, _, err := mdns.UnpackRRWithHeader(mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: 1, Rdlength: uint16(len(wire))}, slices.Clone(wire), 0)
 		if err != nil {
 			t.Fatalf("the library does not read %x: %v", wire, err)
@@ -135,7 +124,7 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 		if err != nil {
 			t.Fatalf("%s %q in %s: %v", v.Type, v.Text, zone, err)
 		}
-		if len(wire) > maxValue+3*255 && planOf(v.Type).namesFrom == 0 {
+		if len(wire) > maxValue+3*255 {
 			t.Fatalf("S5.6: %s of %d octets", v.Type, len(wire))
 		}
 		if len(wire) > maxValue {
@@ -192,14 +181,11 @@ func TestParse_spelling(t *testing.T) {
 		{"TYPE65280", `\#	0`, `\# 0`, `\# 0`},
 		{"CSYNC", "1 0 AAAA NS A aaaa TYPE65280", "1 0 A NS AAAA TYPE65280", "1 0 A NS AAAA TYPE65280"},
 		{"CERT", "IPKIX 1 ECCGOST AAAA", "4 1 12 AAAA", "4 1 12 AAAA"},
-		{"WALLET", `\# 4 03616263`, `\# 4 03616263`, `\# 4 03616263`},
 		{"HTTPS", "1 Svc alpn=h2", `1 svc alpn="h2"`, `1 svc.zone.example. alpn="h2"`},
 		{"HTTPS", `1 . key7="/q{?dns}" key3=\001\187 alpn=h2`, `1 . alpn="h2" port="443" dohpath="/q{?dns}"`, `1 . alpn="h2" port="443" dohpath="/q{?dns}"`},
 		{"NAPTR", `1 1 u s "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`, `1 1 "u" "s" "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`, `1 1 "u" "s" "!^(\\+[0-9]{2,5}|[^[:alpha:]x]*)(.?)$!sip:\\1@e!i" .`},
 		{"NID", "10 14:4fff:0:ee64", "10 0014:4fff:0000:ee64", "10 0014:4fff:0000:ee64"},
 		{"IPSECKEY", "10 3 2 gw AQNR", "10 3 2 gw AQNR", "10 3 2 gw.zone.example. AQNR"},
-		{"AMTRELAY", "10 1 3 amt", "10 1 3 amt", "10 1 3 amt.zone.example."},
-		{"HIP", "2 2001 AwEAAbdx rvs b.", "2 2001 AwEAAbdx rvs b.", "2 2001 AwEAAbdx rvs.zone.example. b."},
 		{"LOC", "42 21 54 N 71 06 18 W -24m 30m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m"},
 	} {
 		v, err := Parse(mustType(t, tc.typ), tc.text)
@@ -253,7 +239,7 @@ func TestParse_TXT(t *testing.T) {
 		{strings.Repeat("\xff", 510), `"` + strings.Repeat(`\255`, 255) + `" "` + strings.Repeat(`\255`, 255) + `"`},
 		{`\# 4 03616263`, `"abc"`},
 	} {
-		for _, rt := range []Type{TXT, SPF, avc, ninfo} {
+		for _, rt := range []Type{TXT, SPF} {
 			v, err := Parse(rt, tc.text)
 			if err != nil || v.Text != tc.want {
 				t.Errorf("S5.2: %s %.60q is %.60q, %v; want %.60q", rt, tc.text, v.Text, err, tc.want)
@@ -362,14 +348,11 @@ func TestParse_refusals(t *testing.T) {
 		{"CAA", "$ORIGIN", "directive"},
 		{"CAA", "$ttl 5", "directive"},
 		{"CAA", "$GENERATE 1-9 a", "directive"},
-		{"RESINFO", "qnamemin; exterr", "no comments"},
 		{"TXT", `"\999"`, `\255`},
 		{"TXT", strings.Repeat("x", 4081), "the limit is 4096"}, // 16 length octets
 		{"TXT", strings.Repeat("x", 100000), "at most 4096"},
 		{"HINFO", `"` + strings.Repeat("x", 256) + `" ""`, "255"},
 		{"HINFO", "a b c", "3 fields"},
-		{"UINFO", `"a" "b"`, "2 fields"},
-		{"UINFO", strings.Repeat("x", 256), "255"},
 		{"MX", "10", "1 field;"},
 		{"MX", "mail", "1 field;"},
 		{"MX", "-1 mail", "0 to 65535"},
@@ -386,8 +369,6 @@ func TestParse_refusals(t *testing.T) {
 		{"CNAME", `\# 3 016100 00`, "correct the length"},
 		{"CAA", "0 is-sue x", "letters and digits"},
 		{"CAA", "256 issue x", "0 to 255"},
-		{"X25", "123", "four or more"},
-		{"GPOS", "1 2 x", "decimal"},
 		{"LOC", "91 N 0 E 0", "up to 90"},
 		{"LOC", "0 60 N 0 E 0", "below 60"},
 		{"LOC", "0 N 0 E 0 15m", "one digit"},
@@ -398,8 +379,6 @@ func TestParse_refusals(t *testing.T) {
 		{"DS", "1 8 2 AABB", "32 octets"},
 		{"CDS", "1 8 1 AABB", "20 octets"},
 		{"SSHFP", "1 1 AA", "20 octets"},
-		{"ZONEMD", "1 1 1 " + strings.Repeat("AA", 12), "48 octets"},
-		{"ZONEMD", "1 1 9 AABB", "less than 12"},
 		{"TLSA", "3 1 1 0g", "hexadecimal"},
 		{"TLSA", "3 1 1 000", "an octet has two"},
 		{"TLSA", "3 1 1", "3 fields"},
@@ -407,7 +386,6 @@ func TestParse_refusals(t *testing.T) {
 		{"DNSKEY", "49152 3 8 AAAA", "flags"},
 		{"DNSKEY", "256 3 254 AA==", "254"},
 		{"DNSKEY", "256 3 253 BQ==", "253"},
-		{"RKEY", "1 3 8 AAAA", "flags"},
 		{"CERT", "NOPE 0 0 AAAA", "number"},
 		{"IPSECKEY", "10 0 2 192.0.2.1 AAAA", "gateway"},
 		{"IPSECKEY", "10 1 2 ::1 AAAA", "IPv4"},
@@ -416,15 +394,7 @@ func TestParse_refusals(t *testing.T) {
 		{"CSYNC", `\# 9 000000010000000180`, "type 0"},
 		{"IPSECKEY", "10 0 2 . AAAA", "without a gateway"},
 		{"IPSECKEY", "10 1 3 192.0.2.1 AAAA", "algorithm"},
-		{"AMTRELAY", "10 2 0 .", "0 to 1"},
-		{"AMTRELAY", "10 0 9 .", "0 (none)"},
 		{"CSYNC", "1 0 A NOPE", "not an RR type"},
-		{"APL", "1:192.0.2.0/33", "1:192.0.2.0/24"},
-		{"APL", "1:255.255.255.255/30", "write 255.255.255.252/30"},
-		{"APL", `\# 8 00011e04ffffffff`, "write 255.255.255.252/30"},
-		{"APL", "", "empty"},
-		{"APL", `\# 0`, "PowerDNS"},
-		{"APL", `\# 8 0001210400000001`, "longer than its address"},
 		{"SVCB", "0 . alpn=h2", "alias form"},
 		{"HTTPS", "0 svc port=443", "alias form"},
 		{"HTTPS", "0 . key65280", "alias form"},
@@ -445,30 +415,16 @@ func TestParse_refusals(t *testing.T) {
 		{"L64", "10 0000:0000:0000:0001:0002", "four groups"},
 		{"L64", "10 2001:0db8:1140-1000", "four groups"},
 		{"NID", "10 0014:4fff:ff20:ee64:1", "four groups"},
-		{"TYPE66", `\# 1 00`, "RFC 9859"},
-		{"DSYNC", `\# 9 003b80000001610000`, "RFC 9859"},
-		{"DSYNC", `\# 7 003b800000c00c`, "RFC 9859"},
-		{"DSYNC", "CDS NOTIFY 5359 notify", "absolute"},
-		{"DSYNC", "CDS 256 5359 notify.", "0 to 255"},
-		{"HHIT", `"ggEC"`, "base64"},
-		{"TYPE67", `\# 0`, "RFC 9886"},
-		{"BRID", `\# 0`, "RFC 9886"},
-		{"ISDN", "", "empty"},
-		{"ISDN", `\# 0`, "middle of a field"},
 		{"IPSECKEY", "10 1 2 192.0.2.1", "4 fields"},
-		{"APL", "3:192.0.2.0/24", "APL"},
-		{"APL", `\# 5 0001180401`, "middle of a field"},
 		{"EUI48", "00-00-5e-00-53", "EUI48"},
 		{"NID", "10 0014", "NID"},
-		{"HIP", "2 20 A", "HIP"},
-		{"HIP", "2 " + strings.Repeat("20", 128) + " AAAA", "HIT"},
 		{"HTTPS", "1 . no-default-alpn", "add alpn"},
 		{"HTTPS", "1 . alpn=2,h3", "IANA"},
 		{"SVCB", `1 . alpn="h3,\\\0442"`, "IANA"},
 		{"CAA", "0 issueissueissue0 ca.example.net", "more than 15"},
 		{"HTTPS", "1 . mandatory=port alpn=h2", "lists port"},
-		{"HTTPS", "1 . alpn=h2 alpn=h3", "repeated"},
-		{"HTTPS", "1 . bogus=1", "SVCB"},
+		{"HTTPS", "1 . alpn=h2 alpn=h3", "twice"},
+		{"HTTPS", "1 . bogus=1", "dohpath"},
 		{"HTTPS", `1 . key7="/q{?dns}" key7=/`, "twice"},
 		{"HTTPS", `1 . key3=\001\187 port=443`, "twice"},
 		{"HTTPS", `1 . alpn="h2,\255"`, "printable"},
@@ -484,14 +440,11 @@ func TestParse_refusals(t *testing.T) {
 		{"SPF", strings.Repeat(`"a" `, 65), "65 strings"},
 		{"SVCB", `1 . dohpath="/(){?dns}"`, "parenthesis"},
 		{"SVCB", `1 . ohttp="("`, "ohttp"},
-		{"DSYNC", `\# 12 0001010035055F6E6F746500`, "host"},
-		{"DSYNC", "CDS NOTIFY 53 _notify.example.net.", "host"},
 		{"URI", `10 1 ""`, "not empty"},
 		{"URI", `\# 4 000A0001`, "not empty"},
 		{"LOC", "1 N 1 E 0m 5000000m", "4000000m"},
 		{"LOC", "1 N 1 E 0m 1m 90000000m", "4000000m"},
 		{"LOC", "1 N 1 E 0m 1m 1m 10000000m", "4000000m"},
-		{"APL", strings.TrimSuffix(strings.Repeat("1:192.0.2.0/24 ", 65), " "), "64"},
 		{"IPSECKEY", `10 3 2 a\000b. AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==`, "zero octet"},
 		{"IPSECKEY", "10 3 2 . AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==", "gateway"},
 		{"NAPTR", `1 1 u s "!a!b" .`, "less than three"},
@@ -507,9 +460,6 @@ func TestParse_refusals(t *testing.T) {
 		{"NAPTR", `1 1 u s "!a!b!x" .`, "flag"},
 		{"HTTPS", `1 . alpn="h2`, "not closed"},
 		{"TYPE65280", "10.0.0.1", `\#`},
-		{"TYPE262", `\# 2 0561`, "WALLET"},
-		{"NSAP-PTR", "", "empty"},
-		{"TYPE22", `\# 0`, "NSAP"},
 		{"NULL", "x", `\#`},
 		{"ANY", "x", `\#`},
 	} {
@@ -541,7 +491,6 @@ func TestParse_mostFields(t *testing.T) {
 	for _, tc := range []struct{ typ, text string }{
 		{"SVCB", "1 . " + numbered(62)},
 		{"HTTPS", "1 . alpn=h2 " + numbered(61)},
-		{"APL", strings.TrimSuffix(strings.Repeat("1:192.0.2.0/24 ", 64), " ")},
 	} {
 		if _, err := Parse(mustType(t, tc.typ), tc.text); err != nil {
 			t.Errorf("S5.7: %v", err)
@@ -552,13 +501,13 @@ func TestParse_mostFields(t *testing.T) {
 // TestParse_cutNames: a name that ends in the middle is refused in every type. Knot 3.2 looks for names in the octets
 // of a zone file without asking where they end: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.7).
 func TestParse_cutNames(t *testing.T) {
-	for rt, p := range plans {
-		if !p.hasNames() {
+	for _, f := range formats {
+		if !f.hasNames() {
 			continue
 		}
 		for _, generic := range []string{`\# 0`, `\# 1 01`, `\# 1 3F`, `\# 1 C0`, `\# 1 FF`} {
-			if v, err := Parse(rt, generic); err == nil {
-				t.Errorf("S5.7: %s %s is taken, as %s", rt, generic, v)
+			if v, err := Parse(f.of, generic); err == nil {
+				t.Errorf("S5.7: %s %s is taken, as %s", f.name, generic, v)
 			}
 		}
 	}
@@ -655,7 +604,7 @@ func TestPacker_twin(t *testing.T) {
 				}
 				continue
 			}
-			want, _, err := encodeText(rt, resolved, oneValue, nil)
+			want, err := encodeText(rt, resolved, oneValue, nil, nil)
 			if err != nil || string(got) != "front"+string(want) {
 				t.Fatalf("%s %q in %q packs to %q; want %q, %v", rt, v.Text, zone, got, want, err)
 			}
@@ -700,49 +649,62 @@ func TestParseIPv4_twin(t *testing.T) {
 	})
 }
 
-// TestPacker_services: the two readers of service parameters agree on every
-// canonical text, and the short one is the one that is used.
-func TestPacker_services(t *testing.T) {
-	plain := []string{`mandatory="port"`, `alpn="h2,h3"`, `no-default-alpn`, `port="8443"`, `ipv4hint="192.0.2.1,192.0.2.2"`, `ech="AEP+DQA/"`, `ipv6hint="2001:db8::1,::"`}
-	odd := []string{"", "", "", `ipv6hint="2001:db8::1.2.3.4"`, `alpn="h\\044"`, `dohpath="/q{?dns}"`, "ohttp", `key667="hello"`, "key65280", `key65281="a\"b"`, `mandatory="alpn,port"`}
-	p := NewPacker(origin)
-	// agree reports which reader is used; rt's text is none where taken is false.
-	agree := func(t rapid.TB, rt Type, text string) (short, taken bool) {
-		v, err := Parse(rt, text)
-		if err != nil {
-			return false, false
-		}
-		resolved, err := v.Resolve(origin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, _, err := encodeText(rt, resolved, oneValue, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := p.Append(nil, v); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("RFC 9460 §2.2: %s packs to %x, %v; want %x", v, got, err, want)
-		}
-		_, short = p.appendService(nil, planOf(rt), v.Text)
-		return short, true
-	}
-	for _, tc := range []struct {
-		text  string
-		short bool
-	}{{"1 svc " + strings.Join(plain[1:], " "), true}, {`1 svc alpn="h2" dohpath="/q{?dns}"`, false}, {`1 svc key667="hello"`, false}} {
-		if short, taken := agree(t, SVCB, tc.text); !taken || short != tc.short {
-			t.Errorf("%s: taken %t, and goes the short way: %t, want %t", tc.text, taken, short, tc.short)
-		}
+// Service parameters in any order, quoted or not, are what miekg/dns reads of them.
+func TestParams_twin(t *testing.T) {
+	params := []string{
+		`mandatory=port`, `alpn="h2,h3"`, `alpn=h\050`, `alpn="a\\,b"`, `no-default-alpn`, `no-default-alpn=""`, `port=8443`, `port="53"`,
+		`ipv4hint=192.0.2.1,192.0.2.2`, `ech="AEP+DQA/"`, `ipv6hint="2001:db8::1,::"`, `dohpath="/q{?dns}"`, "ohttp", `key667="hello"`, "key65280", `key65281="a\"b"`,
+		`mandatory="alpn,port"`, `alpn=h2,`, `alpn`, `port`, `port=65536`, `ech=A`, `"port=1"`, `port="1"x`, `key7=x`, `key007`, `=x`, `key65535`, `x=y`, `key1000=\255\;`, `ohttp=1`,
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{"0 ", "1 ", "65535 "}).Draw(t, "priority") + rapid.SampledFrom([]string{".", "@", "svc", `a\.b.example.`}).Draw(t, "target")
-		for _, param := range append(slices.Clone(plain), rapid.SampledFrom(odd).Draw(t, "odd")) {
-			if param != "" && rapid.Bool().Draw(t, param) {
-				text += " " + param
+		rt := rapid.SampledFrom([]Type{SVCB, HTTPS}).Draw(t, "type")
+		text := "1 " + rapid.SampledFrom([]string{".", "@", "svc", `a\.b.example.`}).Draw(t, "target")
+		for _, i := range rapid.SliceOfN(rapid.IntRange(0, len(params)-1), 0, 4).Draw(t, "params") {
+			text += " " + params[i]
+		}
+		v, err := Parse(rt, text)
+		if err != nil {
+			return
+		}
+		wire, err := v.Pack(origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, "key7=") {
+			return // RFC 9460 §2.1 allows it, and miekg/dns does not read it
+		}
+		theirs, err := packByLibrary(rt, text, origin)
+		if err != nil || !equalButCase(wire, theirs) {
+			t.Fatalf("RFC 9460 §2.2: %s packs to %x; miekg/dns says %x, %v", text, wire, theirs, err)
+		}
+	})
+}
+
+// packByLibrary is what miekg/dns makes of a text.
+func packByLibrary(rt Type, text string, origin name.Name) ([]byte, error) {
+	parser := mdns.NewZoneParser(strings.NewReader(". 0 IN "+rt.String()+" "+text+"\n"), origin.String(), "")
+	rr, ok := parser.Next()
+	if err := parser.Err(); err != nil || !ok {
+		return nil, fmt.Errorf("no record: %w", err)
+	}
+	const header = 11 // the root as owner, type, class, TTL, length
+	buffer := make([]byte, 65535)
+	end, err := mdns.PackRR(rr, buffer, 0, nil, false)
+	return buffer[header:max(header, end)], err
+}
+
+// equalButCase compares octets without regard to the case of letters: names are lowered on the way.
+func equalButCase(a, b []byte) bool {
+	lower := func(octets []byte) []byte {
+		octets = bytes.Clone(octets)
+		for i, c := range octets {
+			if 'A' <= c && c <= 'Z' {
+				octets[i] = c + 'a' - 'A'
 			}
 		}
-		agree(t, rapid.SampledFrom([]Type{SVCB, HTTPS}).Draw(t, "type"), text)
-	})
+		return octets
+	}
+	return bytes.Equal(lower(a), lower(b))
 }
 
 // TestParse_longestName: a name of 255 octets may be written relative to the root, as it may with its dot (S1.4).
@@ -780,15 +742,7 @@ func TestParseStored_released(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"SVCB", "0 . alpn=h2", `0 . alpn="h2"`},
 		{"SVCB", "1 . ech", "1 . ech"},
-		{"HTTPS", "1 . ipv4hint=1.2.3.4,", `1 . ipv4hint="1.2.3.4"`},
 		{"CERT", "0 0 0 AAAA", "0 0 0 AAAA"},
-		{"L64", "10 0000:0000:0000:0001:0002", "10 0000:0000:0000:0001"},
-		{"L64", "10 2001:0db8:1140-1000", "10 2001:0db8:1140:1000"},
-		{"TYPE66", `\# 1 00`, `\# 1 00`},
-		{"DSYNC", `\# 9 003b80000001416100`, `\# 9 003B80000001416100`},
-		{"TYPE67", `\# 0`, `\# 0`},
-		{"APL", "1:192.0.2.255/24", "1:192.0.2.255/24"},
-		{"APL", "01:192.0.2.0/024 !2:::/00", "1:192.0.2.0/24 !2:::/0"},
 		{"TXT", "a; b", `"a; b"`},
 		{"MX", "10 Mail", "10 mail"},
 	} {

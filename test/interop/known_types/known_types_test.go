@@ -28,7 +28,7 @@ var update = flag.Bool("update-types", false, "write the table anew")
 const table = "../../../pkg/dns/rdata/judges.txt"
 
 const head = `# RR types that BIND, Knot, NSD and PowerDNS know: each takes other data of theirs than RFC 3597 does, or has a name for
-# them. A type here is a Record only with a validation of its own; other numbers are taken as octets, where a rule names
+# them. A type here is a Record only where it is in the list of S5.3; other numbers are taken as octets, where a rule names
 # them (S4.3, S5.3). Written by "go test ./test/interop/known_types -update-types", which asks the servers about 1 to 65535.
 `
 
@@ -191,6 +191,6 @@ func TestTable_isWhatServersKnow(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Log("a package has changed: give new types a validation of their own or let them be refused, and write the table anew with -update-types")
+		t.Log("a package has changed: list new types or let them be refused, and write the table anew with -update-types")
 	}
 }

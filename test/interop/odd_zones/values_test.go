@@ -46,8 +46,6 @@ var ends = map[string][]string{
 	"a quoted string": append(strs, quoted(255, "y"), quoted(256, "y"), quoted(1000, "y"), quoted(4000, "y"), quoted(4093, "y"), quoted(4096, "y"), quoted(255, `\255`)),
 	"quoted strings": append(strs, `""`, `"" ""`, `"a" "" "b"`, `"" "a"`, `"a" ""`, times(64, `""`), times(65, `""`), times(4096, `""`), times(4097, `""`),
 		quoted(255, "y")+" "+quoted(255, "y"), quoted(256, "y"), quoted(4080, "y"), quoted(4096, "y"), quoted(255, `\255`), "bare", "two words", `a"b`, "v=spf1 -all", "v=DMARC1; p=none", "(", ";", "$TTL 1", "@", `\`, "ü", "a\tb", `"a"b"`),
-	"four or more digits":         {"0000", "1234", "311061700956", "123", "12a4", `"1234"`, strings.Repeat("9", 255), strings.Repeat("9", 256), ""},
-	"a decimal number":            {"0", "-0", "+0", "0.0", "-90", "90", "-90.000000", "90.1", "180", "-180.0", "181", ".5", "5.", "1e3", "-32.6882", "00032.60", strings.Repeat("0", 250) + "1", strings.Repeat("1", 255), "", "-", ".", "NaN", `"1"`},
 	"a tag of letters and digits": {"issue", "ISSUE", "issuewild", "iodef", "issuemail", "contactemail", "a", "0", "x1", label(15), label(16), label(255), "a-b", "", "auth", `"issue"`, `\105ssue`},
 	"hexadecimal digits": {
 		"", "0", "00", "FF", "ff", "0a0B", "00 11 22", "0 0", "xy", `"00"`, octets(19), octets(20), octets(21), octets(31), octets(32), octets(33), octets(47), octets(48), octets(49), octets(63), octets(64), octets(65),
@@ -57,21 +55,9 @@ var ends = map[string][]string{
 	"six octets in hex with hyphens":                   {"00-00-00-00-00-00", "ff-ff-ff-ff-ff-ff", "00-00-5E-00-53-2A", "00:00:5e:00:53:2a", "00-00-5e-00-53", "0-0-5e-0-53-2a", "00-00-5e-00-53-2a-00", ""},
 	"eight octets in hex with hyphens":                 {"00-00-00-00-00-00-00-00", "ff-ff-ff-ff-ff-ff-ff-ff", "00-00-5E-ef-10-00-00-2A", "00-00-5e-ef-10-00-00", ""},
 	"four groups of up to four hex digits with colons": {"0000:0000:0000:0000", "0:0:0:0", "ffff:FFFF:ffff:ffff", "2001:0db8:1140:1000", "1:2:3", "1:2:3:4:5", "::1", "00001:2:3:4", ""},
-	"an RR type":                                       {"A", "TYPE1", "TYPE65535", "0", ""},
-	"RR types":                                         {"", "A", "a ns", "A A", "TYPE1", "TYPE0", "TYPE255", "TYPE256", "TYPE65535", "SOA NS A RRSIG NSEC", "TYPE65280 TYPE65281 A", "ANY", "AXFR", "NXT", "TYPE66", "TYPE262", "TYPE128", "OPT", "NULL", "UNSPEC", strings.Join(everyType(), " ")},
-	"hexadecimal digits or \"-\"":                      {"-", "00", "aabbccdd", octets(255), octets(256), ""},
-	"base32hex":                                        {"2T7B4G4VSA5SMI47K61MV5BV1A22BOJR", "00", "", strings.Repeat("0", 408), strings.Repeat("0", 416)},
-	"service parameters":                               params,
-	"address prefixes such as \"1:192.0.2.0/24\"": {
-		"", "1:0.0.0.0/0", "1:255.255.255.255/32", "1:192.0.2.0/24", "!1:192.0.2.0/25", "2::/0", "2:::/0", "2:2001:db8::/32", "2:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", "2:::1/128", "!2:fe80::/10", "1:10.0.0.0/8 2:ff00::/8", "1:10.0.0.0/8 1:10.0.0.0/8",
-		"1:192.0.2.1/24", "1:1.2.3.4/33", "2:::/129", "3:1.2.3.4/32", "1:0.0.0.1/32", "1:128.0.0.0/1", times(63, "1:10.0.0.1/32"), times(64, "1:10.0.0.1/32"), times(65, "1:10.0.0.1/32"), times(513, "1:10.0.0.1/32"), "2:::ffff:0:0/96",
-	},
-	"a gateway":                            {".", "192.0.2.1", "2001:db8::1", "gw", "GW.example.net.", "@", "0.0.0.0", "::", "", label(63) + "."},
-	"the discovery bit and the relay type": {"0 0", "0 1", "0 2", "0 3", "1 0", "1 1", "1 2", "1 3", "2 1", "0 4", "0 127", "0 128", "1"},
-	"an algorithm number, a HIT in hex, a key in base64, rendezvous servers": {
-		"0 00 AAAA", "2 200100107B1A74DF365639CC39F1D578 AwEAAbdxyhNuSutc5EMzxTs9LBPCIkOFH8cIvM4p9+LrV4e19WzK00+CI6zBCQTdtWsuxKbWIy87UOoJTwkUs7lBu+Upr1gsNrut79ryra+bSRGQb1slImA8YVJyuIDsj7kwzG7jnERNqnWxZ48AWkskmdHaVDP4BcelrTI3rMXdXF5D",
-		"255 FF /w==", "2 00 AAAA a b. C.Example.", "2 00 AAAA .", "2 00 AAAA @", "2 " + octets(127) + " AAAA", "2 " + octets(128) + " AAAA", "2 " + octets(255) + " AAAA", "2 00 " + strings.Repeat("AAAA", 1300), "2  AAAA", "2 - AAAA", "2 00", "2 00 AAAA a..b", "2 00 AAAA " + times(61, "r."), "2 00 AAAA " + times(62, "r."), "2 00 AAAA " + times(1000, "r."),
-	},
+	"RR types":           {"", "A", "a ns", "A A", "TYPE1", "TYPE0", "TYPE255", "TYPE256", "TYPE65535", "SOA NS A RRSIG NSEC", "TYPE65280 TYPE65281 A", "ANY", "AXFR", "NXT", "TYPE66", "TYPE262", "TYPE128", "OPT", "NULL", "UNSPEC", strings.Join(everyType(), " ")},
+	"service parameters": params,
+	"a gateway":          {".", "192.0.2.1", "2001:db8::1", "gw", "GW.example.net.", "@", "0.0.0.0", "::", "", label(63) + "."},
 	`latitude, longitude, altitude and sizes, as in "52 22 23 N 4 53 32 E -2m" (RFC 1876)`: {
 		"0 N 0 E 0", "0 S 0 W 0m", "90 N 180 E 0m", "90 S 180 W -100000.00m", "90 0 0.001 N 0 E 0m", "89 59 59.999 N 179 59 59.999 W 42849672.95m", "52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m", "1 2 3.4 N 5 6 7.89 E 42849672.96m",
 		"1 N 1 E 0m 0m 0m 0m", "1 N 1 E 0m 90000000m 90000000m 90000000m", "1 N 1 E 0m 0.01m 0.09m 0.1m", "1 N 1 E 0m 1m", "1 N 1 E 0m 1m 2m", "1 N 1 E 0m 4000000m 4000001m 5000000m", "1 N 1 E 0m 20000000m 30000000m 40000000m", "1 60 N 1 E 0", "1 N", "1 n 1 e 1.5", "1 N 1 E 1e3m",

@@ -95,7 +95,7 @@ func TestRecord_oneObject(t *testing.T) {
 		{"S5.2 directive", func(s spec) { s.RData = "$INCLUDE /etc/passwd" }, invalid + "spec.rdata"},
 		{"S5.2 comment", func(s spec) { s.RData = "192.0.2.1 ; mine" }, invalid + "spec.rdata"},
 		{"S5.2 bare text", func(s spec) { s.Type = "TXT"; s.RData = "v=spf1 -all" }, ""},
-		{"S5.5 one RESINFO", func(s spec) { s.Type = "RESINFO"; s.RData, s.Values = "", []string{"a", "b"} }, invalid + "spec.values"},
+		{"S5.3 a type that is not listed", func(s spec) { s.Type = "HIP"; s.RData = "2 2001 AwEAAbdx" }, invalid + "spec.type"},
 		{"S5.3 generic form", func(s spec) { s.Type = "TYPE65280"; s.RData = `\# 2 abcd` }, ""},
 		{"S5.3 no type", func(s spec) { s.Type = "" }, required + "spec.type"},
 		{"S5.3 unknown type", func(s spec) { s.Type = "NOPE" }, invalid + "spec.type"},

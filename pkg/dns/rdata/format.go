@@ -1,0 +1,262 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kind is the form of one field of rdata, on the wire and as text.
+type kind uint8
+
+const (
+	kindUint8 kind = iota
+	kindUint16
+	kindUint32
+	kindAlgorithm       // one octet, a number or the mnemonic of a DNSSEC algorithm
+	kindCertificateType // two octets, a number or a mnemonic of RFC 4398 §2.1
+	kindSeconds         // four octets, a number or times with units such as "1h30m"
+	kindName            // domain name, uncompressed
+	kindIPv4            // 4 octets
+	kindIPv6            // 16 octets
+	kindString          // character-string, quoted
+	kindTag             // character-string of letters and digits, bare, lower case
+	kindOctets          // the rest, as one quoted string without a length octet
+	kindStrings         // one or more character-strings
+	kindHex             // the rest
+	kindBase64          // the rest
+	kindEUI48           // 6 octets, hyphenated
+	kindEUI64           // 8 octets, hyphenated
+	kindLocator64       // 8 octets, four groups of hex with colons
+	kindTypes           // RFC 4034 §4.1.2 bit map, the rest
+	kindParams          // service parameters (RFC 9460 §2.2), the rest
+	kindGateway         // what the gateway type says: nothing, an address or a name
+	kindLOC             // the whole of LOC
+)
+
+var kindWords = map[kind]string{
+	kindUint8:           "a number 0-255",
+	kindUint16:          "a number 0-65535",
+	kindUint32:          "a number 0-4294967295",
+	kindAlgorithm:       "a number 0-255",
+	kindCertificateType: "a number 0-65535",
+	kindSeconds:         "a time in seconds",
+	kindName:            "a domain name",
+	kindIPv4:            "an IPv4 address",
+	kindIPv6:            "an IPv6 address",
+	kindString:          "a quoted string",
+	kindTag:             "a tag of letters and digits",
+	kindOctets:          "a quoted string",
+	kindStrings:         "quoted strings",
+	kindHex:             "hexadecimal digits",
+	kindBase64:          "base64",
+	kindEUI48:           "six octets in hex with hyphens",
+	kindEUI64:           "eight octets in hex with hyphens",
+	kindLocator64:       "four groups of up to four hex digits with colons",
+	kindTypes:           "RR types",
+	kindParams:          "service parameters",
+	kindGateway:         "a gateway",
+	kindLOC:             "latitude, longitude, altitude and sizes, as in \"52 22 23 N 4 53 32 E -2m\" (RFC 1876)",
+}
+
+// field is one field of rdata. A type with one field has no name for it.
+type field struct {
+	name string
+	kind kind
+}
+
+// one is the only field of a type.
+func one(k kind) []field { return []field{{kind: k}} }
+
+// format is the rdata of a type: its fields in the order of the wire, which is that of the text.
+type format struct {
+	of      Type
+	name    string
+	fields  []field
+	example string // a value, for messages; in "<64 hexadecimal digits>" for a digest
+
+	// What formatOf needs of the fields, computed once.
+	names   uint64 // bit set of the positions of names
+	gateway bool   // there is a gateway, which is a name where its type is 3
+	syntax  syntax
+}
+
+// formats has the types that may be Records (S5.3) and the SOA, by number: each is one whose octets BIND, Knot, NSD and
+// PowerDNS read alike. Each row has its fields as its RFC names them.
+var formats = []format{
+	{of: A, name: "A", fields: one(kindIPv4)},
+	{of: NS, name: "NS", fields: one(kindName)},
+	{of: CNAME, name: "CNAME", fields: one(kindName)},
+	{of: SOA, name: "SOA", fields: []field{
+		{"primary server", kindName}, {"mailbox", kindName}, {"serial", kindUint32},
+		{"refresh", kindSeconds}, {"retry", kindSeconds}, {"expire", kindSeconds}, {"minimum", kindSeconds},
+	}, example: "ns1.example.org. hostmaster.example.org. 2026010200 86400 7200 3600000 3600"},
+	{of: PTR, name: "PTR", fields: one(kindName)},
+	{of: HINFO, name: "HINFO", fields: []field{{"cpu", kindString}, {"os", kindString}}, example: `"amd64" "linux"`},
+	{of: MX, name: "MX", fields: []field{{"preference", kindUint16}, {"exchange", kindName}}, example: "10 mail.example.org."},
+	{of: TXT, name: "TXT", fields: one(kindStrings)},
+	{of: RP, name: "RP", fields: []field{
+		{"mailbox", kindName}, {"text name", kindName},
+	}, example: "admin.example.org. people.example.org."},
+	{of: AFSDB, name: "AFSDB", fields: []field{{"subtype", kindUint16}, {"hostname", kindName}}, example: "1 afsdb.example.org."},
+	{of: AAAA, name: "AAAA", fields: one(kindIPv6)},
+	{of: LOC, name: "LOC", fields: one(kindLOC)},
+	{of: SRV, name: "SRV", fields: []field{
+		{"priority", kindUint16}, {"weight", kindUint16}, {"port", kindUint16}, {"target", kindName},
+	}, example: "10 5 5060 sip.example.org."},
+	{of: NAPTR, name: "NAPTR", fields: []field{
+		{"order", kindUint16}, {"preference", kindUint16}, {"flags", kindString},
+		{"services", kindString}, {"regexp", kindString}, {"replacement", kindName},
+	}, example: `100 10 "s" "SIP+D2U" "" _sip._udp.example.org.`},
+	{of: KX, name: "KX", fields: []field{{"preference", kindUint16}, {"exchanger", kindName}}, example: "10 kx.example.org."},
+	{of: CERT, name: "CERT", fields: []field{
+		{"type", kindCertificateType}, {"key tag", kindUint16}, {"algorithm", kindAlgorithm}, {"certificate", kindBase64},
+	}, example: "1 0 0 dGhpcyBpcyBhIGtleQ=="},
+	{of: DNAME, name: "DNAME", fields: one(kindName)},
+	{of: DS, name: "DS", fields: digestFields, example: "12345 13 2 <64 hexadecimal digits>"},
+	{of: SSHFP, name: "SSHFP", fields: []field{
+		{"algorithm", kindUint8}, {"fingerprint type", kindUint8}, {"fingerprint", kindHex},
+	}, example: "4 2 <64 hexadecimal digits>"},
+	{of: IPSECKEY, name: "IPSECKEY", fields: []field{
+		{"precedence", kindUint8}, {"gateway type", kindUint8}, {"algorithm", kindUint8},
+		{"gateway", kindGateway}, {"public key", kindBase64},
+	}, example: "10 1 2 192.0.2.1 dGhpcyBpcyBhIGtleQ=="},
+	{of: DNSKEY, name: "DNSKEY", fields: keyFields, example: "257 3 13 dGhpcyBpcyBhIGtleQ=="},
+	{of: DHCID, name: "DHCID", fields: one(kindBase64)},
+	{of: TLSA, name: "TLSA", fields: associationFields, example: "3 1 1 <64 hexadecimal digits>"},
+	{of: SMIMEA, name: "SMIMEA", fields: associationFields, example: "3 1 1 <64 hexadecimal digits>"},
+	{of: CDS, name: "CDS", fields: digestFields, example: "12345 13 2 <64 hexadecimal digits>"},
+	{of: CDNSKEY, name: "CDNSKEY", fields: keyFields, example: "257 3 13 dGhpcyBpcyBhIGtleQ=="},
+	{of: OPENPGPKEY, name: "OPENPGPKEY", fields: one(kindBase64)},
+	{of: CSYNC, name: "CSYNC", fields: []field{
+		{"serial", kindUint32}, {"flags", kindUint16}, {"types", kindTypes},
+	}, example: "66 3 A NS AAAA"},
+	{of: SVCB, name: "SVCB", fields: serviceFields, example: `1 svc.example.org. port=8443 alpn="h2"`},
+	{of: HTTPS, name: "HTTPS", fields: serviceFields, example: `1 . alpn="h2,h3"`},
+	{of: SPF, name: "SPF", fields: one(kindStrings)},
+	{of: NID, name: "NID", fields: []field{{"preference", kindUint16}, {"node id", kindLocator64}}, example: "10 0014:4fff:ff20:ee64"},
+	{of: L32, name: "L32", fields: []field{{"preference", kindUint16}, {"locator", kindIPv4}}, example: "10 192.0.2.1"},
+	{of: L64, name: "L64", fields: []field{{"preference", kindUint16}, {"locator", kindLocator64}}, example: "10 2001:0db8:1140:1000"},
+	{of: LP, name: "LP", fields: []field{{"preference", kindUint16}, {"fqdn", kindName}}, example: "10 l64.example.org."},
+	{of: EUI48, name: "EUI48", fields: one(kindEUI48)},
+	{of: EUI64, name: "EUI64", fields: one(kindEUI64)},
+	{of: URI, name: "URI", fields: []field{
+		{"priority", kindUint16}, {"weight", kindUint16}, {"target", kindOctets},
+	}, example: `10 1 "https://www.example.org/"`},
+	{of: CAA, name: "CAA", fields: []field{
+		{"flags", kindUint8}, {"tag", kindTag}, {"value", kindOctets},
+	}, example: `0 issue "ca.example.net"`},
+}
+
+// The fields of types that share them.
+var (
+	digestFields      = []field{{"key tag", kindUint16}, {"algorithm", kindAlgorithm}, {"digest type", kindUint8}, {"digest", kindHex}}
+	keyFields         = []field{{"flags", kindUint16}, {"protocol", kindUint8}, {"algorithm", kindAlgorithm}, {"public key", kindBase64}}
+	associationFields = []field{{"usage", kindUint8}, {"selector", kindUint8}, {"matching type", kindUint8}, {"certificate", kindHex}}
+	serviceFields     = []field{{"priority", kindUint16}, {"target", kindName}, {"params", kindParams}}
+)
+
+// gatewayType is the position of the gateway type of IPSECKEY, gatewayField that of the gateway.
+const gatewayType, gatewayField = 1, 3
+
+// paramsField is the position of the first service parameter.
+const paramsField = 2
+
+// byNumber has the formats by the number of the type.
+var byNumber = func() (at [CAA + 1]*format) {
+	for i := range formats {
+		f := &formats[i]
+		for i, field := range f.fields {
+			switch field.kind {
+			case kindName:
+				f.names |= 1 << i
+			case kindGateway:
+				f.gateway = true
+			case kindString, kindStrings, kindOctets:
+				f.syntax.strings = true
+			case kindParams:
+				f.syntax.innerQuotes = true
+			}
+		}
+		at[f.of] = f
+	}
+	return at
+}()
+
+// formatOf returns the format of a type, nil for one that is not listed: its data is octets (RFC 3597).
+func formatOf(t Type) *format {
+	if int(t) < len(byNumber) {
+		return byNumber[t]
+	}
+	return nil
+}
+
+// hasNames reports that values of the type may depend on an origin.
+func (f *format) hasNames() bool { return f != nil && (f.names != 0 || f.gateway) }
+
+// isName reports whether the i-th token of a canonical text is a name.
+func (f *format) isName(i int, tokens []token) bool {
+	return i < 64 && f.names&(1<<i) != 0 || f.gateway && i == gatewayField && tokens[gatewayType].text == "3"
+}
+
+// Fields describes each field of the type's text in words, as messages do; it is empty for a type that is written as
+// octets. Generators of test values use it.
+func (t Type) Fields() []string {
+	f := formatOf(t)
+	if f == nil {
+		return nil
+	}
+	words := make([]string, len(f.fields))
+	for i, field := range f.fields {
+		words[i] = kindWords[field.kind]
+	}
+	return words
+}
+
+// describeFields describes the fields of the type, with an example, for a message.
+func (f *format) describeFields() string {
+	words := f.of.Fields()
+	for i, field := range f.fields {
+		if field.name != "" {
+			words[i] = fmt.Sprintf("%s (%s)", field.name, words[i])
+		}
+	}
+	text := f.name + " has " + strings.Join(words, ", ")
+	if f.example != "" {
+		text += ", for example: " + f.example
+	}
+	return text
+}
+
+// fieldCounts returns the least and the most fields that the text of a type has.
+func (f *format) fieldCounts() (least, most int) {
+	const any = 1 << 20
+	for _, field := range f.fields {
+		switch field.kind {
+		case kindStrings, kindHex, kindBase64:
+			least, most = least+1, any
+		case kindTypes, kindParams:
+			most = any
+		case kindLOC:
+			least, most = 5, 12
+		default:
+			least, most = least+1, most+1
+		}
+	}
+	return least, most
+}
+
+// checkCount checks the number of fields against that of the type.
+func (f *format) checkCount(fields []token) error {
+	least, most := f.fieldCounts()
+	if len(fields) >= least && len(fields) <= most {
+		return nil
+	}
+	plural := "s"
+	if len(fields) == 1 {
+		plural = ""
+	}
+	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
+}
