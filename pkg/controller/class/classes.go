@@ -71,6 +71,10 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
+	// told is the condition Delivering that was written last of a Bind9Cluster, and toldOf the version of the cluster
+	// that it was written of. The informer may not have told of it yet.
+	told   metav1.Condition
+	toldOf string
 	// created decides which of two classes has what both claim. claims are names with what each means to this class,
 	// and lost is the class that has one of them with another meaning, empty for none. stale says that lost has
 	// changed since the Loop was told.
@@ -499,10 +503,22 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		delivering := judgeDelivering(ctx, name, known.health)
 		next = &delivering
 	}
-	c.mu.Unlock()
 	said := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
+	if known != nil && known.toldOf == cluster.ResourceVersion {
+		told := known.told
+		said = &told
+	}
+	c.mu.Unlock()
 	if said == nil && next == nil || said != nil && next != nil && said.Status == next.Status && said.Reason == next.Reason && said.Message == next.Message {
 		return nil
 	}
-	return c.status.writeDelivering(ctx, cluster, said, next)
+	if err := c.status.writeDelivering(ctx, cluster, said, next); err != nil || next == nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known == c.known[name] {
+		known.told, known.toldOf = *next, cluster.ResourceVersion
+	}
+	return nil
 }
