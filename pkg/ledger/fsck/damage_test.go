@@ -440,9 +440,10 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a step that forgets a row", "I2", func(v *vandal) string {
-			// The row that it added is still there when all is undone, at the latest in the first step.
+			// When it is undone the row that it added is still there: the step before it finds another content. Where the
+			// step before it changed that row, too, the fault shows there, and in this one else.
 			v.step(func(x *content.Step) { x.Added = x.Added[1:] })
-			return v.mid()
+			return v.room("journal") + example + "/"
 		}},
 		{"a first step of another zone", "I2", func(v *vandal) string {
 			return edit(v, v.room("journal")+example+"/0000000000000001", func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
@@ -580,7 +581,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			key := c.do(v)
 			r := st.Fsck()
 			for _, f := range r.Damage.List {
-				if f.Key == key && f.Rule == c.rule {
+				if f.Rule == c.rule && (f.Key == key || strings.HasSuffix(key, "/") && strings.HasPrefix(f.Key, key)) {
 					return
 				}
 			}
