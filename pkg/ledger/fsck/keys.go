@@ -264,7 +264,7 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 		want = &law.Owner{}
 	}
 	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Speaks) == 0 && !c.waited[key]
-	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !slices.EqualFunc(have.Speaks, want.Speaks, sameShare) || empty {
+	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !sameShares(have.Speaks, want.Speaks) || empty {
 		have.Waited, have.WaitedBelow = false, false
 		c.reportDamage(key, "I1", encodeText(have), "%s", encodeText(want))
 	}

@@ -156,7 +156,12 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-func sameShare(x, y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count }
+// sameShares compares counts of namespaces, which stand in the order in which they came.
+func sameShares(have, want []law.Holder) bool {
+	return len(have) == len(want) && !slices.ContainsFunc(have, func(x law.Holder) bool {
+		return !slices.ContainsFunc(want, func(y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count })
+	})
+}
 
 // addSpeaker counts a record of a namespace at the wildcard or an underscore name of a base name (S4.6).
 func (z *zone) addSpeaker(base name.Rel, namespace string) {
