@@ -412,13 +412,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *Zone, tenants *Tenants
 		return nil
 	}
 	at, _ := base.In(p.FQDN()) // shorter than the zone's name
-	if !p.allowsName(at, ns) && !p.DelegatesZone(at, ns) {
-		return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but not %s, for which its data speaks (S3.6, S4.6; its owner can add a delegation with pattern %q, or with zones: [%q])", p.FQDN(), s.fqdn, ns, at, patternFor(base), s.owner)
-	}
-	if others, _, known := d.othersBelow(p, s.parentHolding, base, by); !known || !others {
-		return nil
-	}
-	return forbidden(ReasonNameHeld, "what the new zone has at %s would be taken for names below %s that another namespace holds in zone %s (S3.6, S4.7; choose a name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, at, p.FQDN(), s.owner)
+	return forbidden(ReasonNotDelegated, "zone %s delegates the zone %s to namespace %q, but by no rule that names its underscore label: its data speaks for %s and for names below it, also for those that other namespaces get later (S3.6; its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, at, s.owner)
 }
 
 // checkOwner refuses a zone at a name where the zone p above it has a CNAME, or NS records that the new zone would not
