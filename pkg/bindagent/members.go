@@ -76,12 +76,17 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	if count != "" && count == watch.zones && len(watch.lost) == 0 && now.Sub(watch.looked) < memberAge {
 		return
 	}
-	watch.zones, watch.looked = count, now
-	expected, _ := a.listExpected(ctx, true) // a catalog that named does not have is one for /ready
+	expected, lacking := a.listExpected(ctx, true)
 	zones := slices.DeleteFunc(expected.zones, func(zone expectedZone) bool { return !zone.listed })
 	loaded := map[name.Name]bool{}
 	a.askForZones(ctx, zones, loaded)
 	missing := slices.DeleteFunc(zones, func(zone expectedZone) bool { return loaded[zone.name] })
+	if ctx.Err() != nil {
+		return // what was not asked is not known to be there
+	}
+	if lacking == nil { // a catalog that named does not have is one for /ready, and its members are asked for next time
+		watch.zones, watch.looked = count, now
+	}
 	before := watch.lost
 	watch.lost = map[name.Name]bool{}
 	again := false
