@@ -250,7 +250,12 @@ func TestEncryption_comesLater(t *testing.T) {
 	before := store.Must(st.Client.Client.Put(t.Context(), st.Prefix+"/mark", "")).Header.Revision
 
 	st.Encryption = provided("one", "identity")
+	ended := make(chan error, 1)
+	go func() { ended <- s.Ledger.FollowFormat(t.Context()) }()
 	later := st.Server()
+	if err := <-ended; !errors.Is(err, ledger.ErrFormat) || !strings.Contains(err.Error(), "--encryption-provider-config") {
+		t.Errorf("the server that reads no encrypted value goes on: %v", err)
+	}
 	store.Must(later.CreateRecord(t.Context(), store.Record("team", "after", "quokka.example.org.", "TXT", `"echidna"`)))
 	if !isEncrypted(t, st) {
 		t.Error("it has no key")

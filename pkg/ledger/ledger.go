@@ -96,6 +96,8 @@ type Ledger struct {
 	box      *outbox.Outbox
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
+	// plain: the store had no key when it was opened, so this ledger reads no encrypted value.
+	plain bool
 }
 
 // Client sees internal values unencrypted, and versions for revisions. It lives as

@@ -196,8 +196,9 @@ var ErrFormat = errors.New("this kubizone does not read the format of the store"
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
 // FollowFormat returns ErrFormat when a newer version has taken the store over and
-// this program must not read it any more; from then on this ledger sends etcd no
-// transaction, also where a caller asks it for one. It returns nil when ctx ends.
+// this program must not read it any more, or another server has begun to encrypt it;
+// from then on this ledger sends etcd no transaction, also where a caller asks it for
+// one. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.config.migrations}
 	for ctx.Err() == nil {
@@ -205,7 +206,10 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		following, cancel := context.WithCancel(ctx)
 		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
 		for again := true; again; {
-			_, _, err := s.readConfig(ctx)
+			_, config, err := s.readConfig(ctx)
+			if err == nil && l.plain && len(config.Key) > 0 {
+				err = formatError("the store is encrypted since this server started, so it does not read what others write: start it again, with their --encryption-provider-config")
+			}
 			if errors.Is(err, ErrFormat) {
 				l.outgrown.Store(true)
 				cancel()
