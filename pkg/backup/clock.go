@@ -53,9 +53,6 @@ func (c Clock) check() error {
 	return nil
 }
 
-// reachesMost says that numbers go ahead by less than the time since.
-func (c Clock) reachesMost() bool { return c.Now.Sub(c.Since).Milliseconds() > mostAhead }
-
 // age are the milliseconds since, at most so many.
 func (c Clock) age(most uint64) uint64 { return min(uint64(c.Now.Sub(c.Since).Milliseconds()), most) }
 
@@ -65,17 +62,19 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial is the one with which a zone begins whose last one this is; 0: it has none. It goes ahead by half at most of
-// what is left until the last serial, or today's, is ahead again: the next change of the zone would go there.
-func (c Clock) serial(last serial.Serial) serial.Serial {
+// serial is the one with which a zone begins whose last one this is; 0: it has none. limited says that it goes ahead by
+// less than the time since, for it goes by half at most of what is left until the last serial, or today's, is ahead
+// again: the next change of the zone would go there.
+func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
 	if last == 0 {
 		last = next
 	}
 	away := max(uint32(next-today), uint32(next-last))
-	most := mostAhead - min(away/2, mostAhead)
-	return max(serial.Serial(c.advance(uint64(next), uint64(most), serial.RestoreStep)), 1) // 0 is no serial
+	most := uint64(mostAhead - min(away/2, mostAhead))
+	begins = max(serial.Serial(c.advance(uint64(next), most, serial.RestoreStep)), 1) // 0 is no serial
+	return begins, c.age(most) < c.age(1<<62)
 }
 
 // Revision is the one with which a store begins whose last one this is. The serials of catalogs go ahead by it.

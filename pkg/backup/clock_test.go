@@ -38,13 +38,14 @@ func (c *counted) count() { c.catalog = serial.Serial(uint64(c.revision)%catalog
 
 // restore has the late zone made anew with its minimum, as a server does (S6.5), where the backup does not have it.
 func (c *counted) restore(at Clock, minimum serial.Serial) {
-	c.zone, c.revision = at.serial(c.zone), at.Revision(c.revision)
+	c.zone, _ = at.serial(c.zone)
+	c.revision = at.Revision(c.revision)
 	if c.floor.Serial != 0 {
 		at.raise(&c.floor)
 	}
 	at.leaveFloor(&c.floor)
 	if c.late != 0 {
-		c.late = at.serial(c.late)
+		c.late, _ = at.serial(c.late)
 	} else {
 		jumped := minimum + serial.Serial(c.floor.Jump)
 		jumped += (c.floor.Serial - jumped) % serial.RestoreStep
@@ -169,7 +170,7 @@ func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	last, now := serial.Serial(2027010100), time.Date(2027, time.January, 1, 3, 0, 0, 0, time.UTC)
 	seen := map[serial.Serial]time.Time{}
 	for range 100 {
-		at := Clock{Now: now, Since: now.Add(-time.Hour)}.serial(last)
+		at, _ := Clock{Now: now, Since: now.Add(-time.Hour)}.serial(last)
 		for other, when := range seen {
 			if apart := int32(at - other); max(apart, -apart) < 100_000 {
 				t.Errorf("restored %s: serial %d; restored %s: %d", now, at, when, other)
@@ -177,5 +178,21 @@ func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 		}
 		seen[at] = now
 		now = now.AddDate(0, 0, 1)
+	}
+}
+
+// A serial that an earlier restore took far ahead of the date has less room: after eleven days it goes ahead by less
+// than after nine, and says so.
+func TestClock_saysWhereItGoesAheadByLess(t *testing.T) {
+	taken := time.Date(2026, time.November, 10, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		last    serial.Serial
+		days    int
+		limited bool
+	}{{2026110101, 9, false}, {2026110101, 13, true}, {2999002112, 4, false}, {2999002112, 11, true}} {
+		at := Clock{Since: taken, Now: taken.AddDate(0, 0, c.days)}
+		if begins, limited := at.serial(c.last); limited != c.limited {
+			t.Errorf("%d after %d days begins at %d, limited %t", c.last, c.days, begins, limited)
+		}
 	}
 }

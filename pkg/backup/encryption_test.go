@@ -75,12 +75,12 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 		t.Errorf("checking without the file: %v", err)
 	}
 	at := Clock{Now: time.Now(), Since: time.Now().Add(-time.Second)}
-	if _, err := raiseSerials(t.Context(), without, at); !errors.Is(err, ledger.ErrEncrypted) {
+	if _, _, err := raiseSerials(t.Context(), without, at); !errors.Is(err, ledger.ErrEncrypted) {
 		t.Errorf("raising without the file: %v", err)
 	}
 	with := without
 	with.EncryptionProviderConfigFile = file
-	if n, err := raiseSerials(t.Context(), with, at); n != 1 || err != nil {
+	if n, _, err := raiseSerials(t.Context(), with, at); n != 1 || err != nil {
 		t.Fatalf("raised %d zones, %v", n, err)
 	}
 	if now := s.Zone("platform", "stays").Status.Serial; now < serial+1000 {

@@ -63,9 +63,6 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 		return nil, err
 	}
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
-	if at.reachesMost() {
-		r.Report(fmt.Sprintf("%s is longer ago than 12 days: if that backup was restored before, secondaries can be ahead of what is restored now, and their zones report SerialBehind (docs/operations.md, Restore)", at.Since.Format("2006-01-02")))
-	}
 	_, before := os.Stat(r.DataDir)
 	// The snapshot stands there twice for a moment, and a member needs room to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
@@ -137,11 +134,14 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 		Etcd:                         storagebackend.TransportConfig{ServerList: member.Endpoints()},
 		EncryptionProviderConfigFile: r.EncryptionProviderConfigFile,
 	}
-	zones, err := raiseSerials(ctx, source, at)
+	zones, limited, err := raiseSerials(ctx, source, at)
 	if err != nil {
 		return nil, err
 	}
-	r.Report(fmt.Sprintf("moved the serials of %d zones ahead, at least by the milliseconds since %s", zones, at.Since.Format("2006-01-02 15:04:05 MST")))
+	r.Report(fmt.Sprintf("moved the serials of %d zones ahead, by the milliseconds since %s", zones, at.Since.Format("2006-01-02 15:04:05 MST")))
+	if limited > 0 {
+		r.Report(fmt.Sprintf("%d of them by less, for lack of serials: if that backup was restored before, secondaries can be ahead of them now, and these zones report SerialBehind (docs/operations.md, Restore)", limited))
+	}
 	report, err := Check(ctx, source)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
@@ -32,17 +33,17 @@ const parallelRaises = 32
 // raiseSerials moves every serial of a store ahead, as Clock says. It raises spec.minimumSerial (S6.6), so hash and
 // journal are what a server would have written. It raises the serials that are kept for names whose zone is gone too,
 // and leaves a floor for names that the store does not have (S6.5). No server may run on the store. It returns the
-// number of zones.
-func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones int, err error) {
+// number of zones, and of those that went ahead by less than the time since the backup was taken.
+func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer client.Close()
 	zoneCodec := codecOf("zones")
 	opened, err := ledger.Open(ctx, ledger.Config{Client: client.Client, Prefix: apiserver.Prefix, Zones: zoneCodec, Records: codecOf("records"), Delegations: codecOf("delegations")})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	versioner := storage.APIObjectVersioner{}
 	compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
@@ -52,38 +53,45 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 		apiserver.Prefix, "/"+v1alpha1.GroupName+"/zones", v1alpha1.Resource("zones"), zoneCodec.Transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(zoneCodec.Codec, versioner), versioner)
 	if err != nil {
-		return 0, fmt.Errorf("storage of zones: %w", err)
+		return 0, 0, fmt.Errorf("storage of zones: %w", err)
 	}
 	defer raw.Close()
 
 	keys := opened.Layout()
 	if err := raiseKeptSerials(ctx, opened.Client(), keys.Room("serials"), at); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.Key{Kind: law.KindFloor}), at); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // the log of a restored store begins anew
-		return 0, err
+		return 0, 0, err
 	}
 	store := opened.Zones(raw)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelRaises)
 	var revision int64
+	var shorter atomic.Int64
 	err = etcd.Each(ctx, client.Client, keys.Objects("zones"), &revision, func(key string, _ []byte, _ int64) error {
 		zones++
-		group.Go(func() error { return raiseZone(ctx, store, key[len(apiserver.Prefix):], at) })
+		group.Go(func() error {
+			short, err := raiseZone(ctx, store, key[len(apiserver.Prefix):], at)
+			if short {
+				shorter.Add(1)
+			}
+			return err
+		})
 		return nil
 	})
 	if wrong := group.Wait(); wrong != nil {
 		err = wrong
 	}
-	return zones, err
+	return zones, int(shorter.Load()), err
 }
 
 // raiseZone writes one zone. If the target is too far from the present serial for one write, the first write goes to
 // today's serial.
-func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) error {
+func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) (limited bool, err error) {
 	var target *serial.Serial
 	for range 3 {
 		var last serial.Serial
@@ -96,7 +104,9 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 				return zone, nil, nil // the zone is pending, and no serial of it was handed out
 			}
 			if target == nil {
-				target = ptr.To(at.serial(last))
+				var begins serial.Serial
+				begins, limited = at.serial(last)
+				target = &begins
 			}
 			if done = last == *target; done {
 				return zone, nil, nil
@@ -110,23 +120,23 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 			return zone, nil, nil
 		}, nil)
 		if err != nil {
-			return fmt.Errorf("raising the serial of %s: %w", key, err)
+			return false, fmt.Errorf("raising the serial of %s: %w", key, err)
 		}
 		now := serial.Serial(after.Status.Serial)
 		if done || now == *target {
-			return nil
+			return limited, nil
 		}
 		if now == last {
-			return fmt.Errorf("raising the serial of %s: it stays at %d with minimumSerial %d", key, last, *after.Spec.MinimumSerial)
+			return false, fmt.Errorf("raising the serial of %s: it stays at %d with minimumSerial %d", key, last, *after.Spec.MinimumSerial)
 		}
 	}
-	return fmt.Errorf("raising the serial of %s to %d: it went elsewhere, as at midnight; restore again", key, *target)
+	return false, fmt.Errorf("raising the serial of %s to %d: it went elsewhere, as at midnight; restore again", key, *target)
 }
 
 // raise moves a serial that is kept, or the floor of an earlier restore and its jump.
 func (c Clock) raise(last *law.LastSerial) {
 	was := last.Serial
-	if last.Serial = c.serial(was); last.Jump > 0 {
+	if last.Serial, _ = c.serial(was); last.Jump > 0 {
 		last.Jump += uint32(last.Serial - was)
 	}
 }
@@ -148,7 +158,7 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 
 // leaveFloor makes the floor of an earlier restore, which raise has moved, or none, that of this one.
 func (c Clock) leaveFloor(last *law.LastSerial) {
-	if floor := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
+	if floor, _ := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
 		last.Serial = floor
 	}
 	if last.Jump == 0 {
