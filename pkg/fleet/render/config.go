@@ -128,7 +128,7 @@ var builtinACLs = []string{"any", "none", "localhost", "localnets"}
 
 var aclNames = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
 
-// conf writes statements. The first error stays.
+// conf writes statements. The first error stays. Fields are those of spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -137,8 +137,11 @@ type conf struct {
 }
 
 func (c *conf) fail(field, format string, arguments ...any) {
+	if !strings.HasPrefix(field, "dnssec.") {
+		field = "config." + field
+	}
 	if c.err == nil {
-		c.err = fmt.Errorf("spec.config.%s: %s", field, fmt.Sprintf(format, arguments...))
+		c.err = fmt.Errorf("spec.%s: %s", field, fmt.Sprintf(format, arguments...))
 	}
 }
 
@@ -248,7 +251,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
 	for i := range s.Policies {
-		c.writePolicy(&s.Policies[i])
+		c.writePolicy(fmt.Sprintf("dnssec.policies[%d]", i), &s.Policies[i])
 	}
 	return c.String(), c.err
 }

@@ -6,10 +6,12 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
@@ -26,9 +28,19 @@ func (s *Server) formatPeers() string {
 // of another one.
 const signaturesJitter = 12 * time.Hour
 
+// signingAlgorithms are those that a policy may name.
+var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384, bind9.DNSSECED25519}
+
 // writePolicy writes a dnssec-policy. It always has keys: named 9.18 aborts on a policy with an empty list of them.
-func (c *conf) writePolicy(policy *bind9.DNSSECPolicy) {
-	algorithm := strings.ToLower(string(cmp.Or(policy.Algorithm, bind9.DNSSECECDSAP256SHA256)))
+func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
+	if len(validation.IsDNS1123Label(policy.Name)) > 0 {
+		c.fail(field+".name", "is no name of a policy: use lower case letters, digits and hyphens, at most 63")
+	}
+	signing := cmp.Or(policy.Algorithm, bind9.DNSSECECDSAP256SHA256)
+	if !slices.Contains(signingAlgorithms, signing) {
+		c.fail(field+".algorithm", "is not one of %q", signingAlgorithms)
+	}
+	algorithm := strings.ToLower(string(signing))
 	lifetime := func(of *metav1.Duration) string {
 		if of == nil {
 			return "unlimited"
