@@ -410,6 +410,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&m)
+		m.Sum = m.sum()
 		return store.Must(json.Marshal(m))
 	}
 	flipped := append([]byte{}, whole...)

@@ -44,6 +44,18 @@ type Manifest struct {
 	// Bytes and SHA256 (hex) are of the snapshot's file.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
+	// Sum (SHA-256, hex) is of the manifest without it. Serials go ahead by the time, which nothing else proves.
+	Sum string `json:"sum"`
+}
+
+func (m Manifest) sum() string {
+	m.Sum = ""
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "" // of no manifest
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // String says how much it is, for people.
@@ -83,6 +95,9 @@ func readManifest(backup string) (*Manifest, error) {
 	if err := ledger.CheckFirstFormat(m.Format); err != nil {
 		return nil, fmt.Errorf("%s is of kubizone %s: %w", backup, m.Kubizone, err)
 	}
+	if m.Sum != m.sum() {
+		return nil, fmt.Errorf("%s is damaged: it is not what kubizone backup wrote; copy it again, or take another backup", ManifestFile(backup))
+	}
 	return &m, nil
 }
 
@@ -105,6 +120,7 @@ func Verify(backup string) (*Manifest, error) {
 }
 
 func (m *Manifest) writeFile(backup string) error {
+	m.Sum = m.sum()
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
