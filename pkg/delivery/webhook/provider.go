@@ -218,7 +218,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		switch {
 		case refusal == nil && response.Record != nil:
 			have, err := protocol.Decode(*response.Record)
-			if err != nil || have.TTL != want.TTL || !slices.Equal(have.Data, want.Data) {
+			if err != nil || have.Name != want.Name || have.Type != want.Type || have.TTL != want.TTL || !slices.Equal(have.Data, want.Data) {
 				drift.Differing = append(drift.Differing, set)
 			}
 		case refusal == nil:
