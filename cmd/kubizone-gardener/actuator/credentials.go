@@ -5,6 +5,7 @@ package actuator
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -135,9 +136,15 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// maxKubeconfig bounds a kubeconfig in octets: the parser takes a thousand times as many for empty entries.
+const maxKubeconfig = 64 << 10
+
 // readKubeconfig reads a kubeconfig that is not trusted. One that would make this process execute a program, read its
 // own files or send requests through another server is refused.
 func readKubeconfig(text []byte) (*rest.Config, error) {
+	if len(text) > maxKubeconfig {
+		return nil, refusal(fmt.Sprintf("has more than %d octets: leave the clusters and users out that its current-context does not name", maxKubeconfig))
+	}
 	config, err := clientcmd.Load(text)
 	if err != nil {
 		// The error of the parser quotes its input, which has a token.
@@ -155,7 +162,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 		"exec": user.Exec != nil, "auth-provider": user.AuthProvider != nil, "tokenFile": user.TokenFile != "",
 		"client-certificate": user.ClientCertificate != "", "client-key": user.ClientKey != "",
 		"certificate-authority": cluster.CertificateAuthority != "", "proxy-url": cluster.ProxyURL != "",
-		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": user.Impersonate != "" || len(user.ImpersonateGroups) > 0,
+		"insecure-skip-tls-verify": cluster.InsecureSkipTLSVerify, "as": user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0,
 	} {
 		if given {
 			return nil, refusal("has the field " + field + ": give the server with certificate-authority-data, and a token or client-certificate-data with client-key-data")

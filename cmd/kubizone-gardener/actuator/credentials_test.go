@@ -105,23 +105,27 @@ func TestReadKubeconfig_executesAndReadsNothing(t *testing.T) {
 		{"proxy-url", server + ", proxy-url: 'http://proxy.example.org'", token},
 		{"insecure-skip-tls-verify", server + ", insecure-skip-tls-verify: true", token},
 		{"as", server, token + ", as: admin"},
+		{"as", server, token + ", as-groups: ['system:masters']"},
+		{"as", server, token + ", as-uid: '1'"},
+		{"as", server, token + ", as-user-extra: {scopes: [all]}"},
 		{"https://", "server: 'http://dns.example.org'", token},
 		{"https://", "server: ''", token},
 		{"neither", server, "username: a"},
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			_, err := readKubeconfig([]byte(kubeconfig(c.cluster, c.user)))
-			if err == nil || !strings.Contains(err.Error(), c.field) {
+			if err == nil || !strings.Contains(" "+err.Error()+" ", " "+c.field) {
 				t.Errorf("%v; want a refusal that names %s", err, c.field)
 			}
 		})
 	}
 	for name, text := range map[string]string{
 		"no current-context": "{apiVersion: v1, kind: Config}",
+		"too long":           "{apiVersion: v1, kind: Config, users: [" + strings.Repeat("{},", 300_000) + "]}",
 		"no cluster":         "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}]}",
 	} {
-		if _, err := readKubeconfig([]byte(text)); err == nil {
-			t.Errorf("%s: taken", name)
+		if _, err := readKubeconfig([]byte(text)); err == nil || name == "too long" && !strings.Contains(err.Error(), "octets") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
