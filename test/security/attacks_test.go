@@ -123,6 +123,8 @@ var attacks = []attack{
 	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; others are served", slowClients, []string{"pkg/apiserver TestEndSlowClients"}},
 	{89, "T", "all places for reading zones, by half a dozen tenants that read slowly", "a quarter is for users who may read all zones", nil, nil},
 	{90, "T", "all workers of a class, by thousands of changes or comparisons in many zones", "tenants have turns and shares; another's change is delivered at once", nil, nil},
+	{91, "X", "files by the names of zones and records at a webhook server", "INVALID_DOMAIN, or a label of the zone", nil, nil},
+	{92, "T", "statements of named.conf by strings of BIND servers", "an error with the field; BIND reads the template's statements alone", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
