@@ -248,7 +248,10 @@ func (h *handler) serveRecord(w http.ResponseWriter, request *http.Request, path
 }
 
 func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body []byte) {
-	var batch protocol.Batch
+	// Counted before they are decoded: an operation of three octets takes two hundred of memory.
+	var batch struct {
+		Operations []json.RawMessage `json:"operations"`
+	}
 	if err := parseJSON(body, &batch); err != nil {
 		h.answerRefusal(w, request, err)
 		return
@@ -257,10 +260,17 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 		h.answerRefusal(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operations: %d of them; give 1 to %d", n, protocol.MaxBatch))
 		return
 	}
-	results := make([]error, len(batch.Operations))
+	operations := make([]protocol.Request, len(batch.Operations))
+	for at, text := range batch.Operations {
+		if err := parseJSON(text, &operations[at]); err != nil {
+			h.answerRefusal(w, request, err)
+			return
+		}
+	}
+	results := make([]error, len(operations))
 	var sets []protocol.RRset
 	var places []int // of sets in results
-	for at, asked := range batch.Operations {
+	for at, asked := range operations {
 		var set protocol.RRset
 		switch asked.Operation {
 		case protocol.Upsert:

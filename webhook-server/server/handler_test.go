@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -432,5 +433,23 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 		if status == http.StatusUnauthorized || time.Since(began) > 3*time.Second {
 			t.Errorf("sealed %v: a signed request has to wait %s, and is answered %d", sealed, time.Since(began), status)
 		}
+	}
+}
+
+// A batch is counted before it is decoded: an empty operation has three octets, and two hundred of memory.
+func TestServer_countsABatchBeforeItDecodes(t *testing.T) {
+	f := start(t, nil)
+	body := `{"operations":[` + strings.Repeat("{},", 330_000) + `{}],"operations":[{}]}`
+	request := f.sign("POST", "/records/batch", body)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if status, answer, _ := f.send(request); status != http.StatusOK && status != http.StatusBadRequest {
+		t.Errorf("%d %s", status, answer)
+	}
+	runtime.ReadMemStats(&after)
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 150 {
+		t.Errorf("a body of %d octets takes %d MB", len(body), took)
+	} else {
+		t.Logf("%d MB", took)
 	}
 }
