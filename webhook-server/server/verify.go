@@ -46,7 +46,7 @@ func (h *handler) readSeal(request *http.Request) (seal, *protocol.Error) {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
 	// Nonces do not outlive the process. So that a restart makes no room for replays, what was signed before it is
-	// stale; timestamps have whole seconds.
+	// stale; timestamps have whole seconds, and those of a client whose clock is ahead are not covered.
 	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
