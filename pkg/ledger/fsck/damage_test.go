@@ -440,8 +440,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a step that forgets a row", "I2", func(v *vandal) string {
-			// The row that it added is still there when it is undone. That shows in the step before it where that changed
-			// the row, too, else in this one.
+			// The row that it added is still there when it is undone. That shows in the step before it where that
+			// changed the row, too, else in this one.
 			v.step(func(x *content.Step) { x.Added = x.Added[1:] })
 			return v.room("journal") + example + "/"
 		}},
