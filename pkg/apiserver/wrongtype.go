@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"mime"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -54,23 +53,30 @@ var kindsOf = map[schema.GroupResource]reflect.Type{
 	bind9.Resource("bind9instances"): reflect.TypeFor[bind9.Bind9Instance](),
 }
 
-// explainRefusals names the fields of a write of our objects that the generic server could not read, with what each has
+// explainRefusals bounds the bodies of all requests (boundedBody), and names the fields of a write of our objects that the generic server could not read, with what each has
 // and what it takes (S5.2): by the kind of write, the generic server says that in words of Go, repeats the whole object
 // or names no field. The body is read a second time only where the write was refused, or has a number that may be too
 // large for its field: of such a number the generic server takes what is left, in a strategic merge patch and an apply.
 func explainRefusals(handler http.Handler, serializer runtime.NegotiatedSerializer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
-		of := reflect.Type(nil)
-		if ok && info.IsResourceRequest && info.Subresource != "scale" && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
-			of = kindsOf[schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}]
-		}
-		if of == nil {
+		if !ok || !info.IsResourceRequest {
 			handler.ServeHTTP(w, r)
 			return
 		}
-		if info.Resource != "deliveries" { // Controllers write those, and they list as much as their validation allows.
-			r.Body = boundBody(r.Body, of.Name(), r.Header.Get("Content-Type"))
+		of, kind := kindsOf[schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}], strings.TrimSuffix(info.Resource, "s")
+		if of != nil {
+			kind = of.Name()
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			// Controllers write deliveries, in JSON, and those list as much as their validation allows.
+			if body := boundBody(r.Body, kind, r.Header.Get("Content-Type")); body.isYAML || info.Resource != "deliveries" {
+				r.Body = body
+			}
+		}
+		if of == nil || info.Subresource == "scale" || !slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
+			handler.ServeHTTP(w, r)
+			return
 		}
 		body := &keptBody{ReadCloser: r.Body}
 		body.explain = func(read []byte) error {
@@ -178,7 +184,7 @@ func wrongTypesError(group, kind string, wrong field.ErrorList) error {
 // where that is strict those that are unknown.
 func wrongTypes(body []byte, contentType string, of reflect.Type, strict bool) field.ErrorList {
 	var value any
-	media, _, _ := mime.ParseMediaType(contentType)
+	media := mediaOf(contentType)
 	if media == runtime.ContentTypeProtobuf {
 		return nil
 	}
