@@ -26,6 +26,9 @@ const (
 	maxDepth = 64
 	// maxOperations are those of a JSON patch.
 	maxOperations = 1000
+	// maxEntries is ten times the longest list that any field takes, and more labels, with their managers, than an
+	// object has room for as it is stored.
+	maxEntries = 10_000
 )
 
 // boundedBody is a body that ends in an error where it is more than a write may be.
@@ -82,6 +85,9 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 	if b.in.deepest > maxDepth {
 		return n, b.tooDeep()
 	}
+	if b.in.most > maxEntries {
+		return n, b.tooMany()
+	}
 	if b.isJSONPatch && b.in.items > maxOperations {
 		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.6): replace the whole field, or send several patches", b.what, maxOperations))
 	}
@@ -116,6 +122,13 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 		if depth > maxDepth {
 			return b.tooDeep()
 		}
+		entries := len(node.Content)
+		if node.Kind == yaml.MappingNode {
+			entries /= 2
+		}
+		if entries > maxEntries {
+			return b.tooMany()
+		}
 	}
 	for _, child := range node.Content {
 		if err := b.checkNode(child, depth+1); err != nil {
@@ -133,12 +146,19 @@ func (b *boundedBody) tooDeep() error {
 	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): no field needs more than 20", b.what, maxDepth))
 }
 
+func (b *boundedBody) tooMany() error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.6): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
+}
+
 // jsonPlace is a place in a text of JSON that is read piece by piece.
 type jsonPlace struct {
 	depth, deepest int
 	// items counts the objects and lists that stand in the outermost list or object.
 	items           int
 	inText, escaped bool
+	// commas counts those of the lists and objects around the place, and most is one more than the largest of them.
+	commas [maxDepth + 1]int
+	most   int
 }
 
 // passPiece moves the place behind a piece.
@@ -158,6 +178,12 @@ func (p *jsonPlace) passPiece(piece []byte) {
 			}
 			p.depth++
 			p.deepest = max(p.deepest, p.depth)
+			if p.depth > 0 && p.depth <= maxDepth {
+				p.commas[p.depth] = 0
+			}
+		case c == ',' && p.depth > 0 && p.depth <= maxDepth:
+			p.commas[p.depth]++
+			p.most = max(p.most, p.commas[p.depth]+1)
 		case c == '}' || c == ']':
 			p.depth--
 		}

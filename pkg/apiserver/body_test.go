@@ -38,6 +38,14 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 	operations := func(n int) string {
 		return "[" + strings.Repeat(`{"op":"test","path":"/spec/type","value":"A"},`, n-1) + `{"op":"add","path":"/metadata/labels","value":{}}]`
 	}
+	labelled := func(n int) string {
+		var labels []string
+		for i := range n {
+			labels = append(labels, fmt.Sprintf(`"l%d": ""`, i))
+		}
+		return `{"metadata":{"labels":{` + strings.Join(labels, ", ") + `}}}`
+	}
+	const manyEntries = "a list or object in a write of a Record has at most 10000 entries (S5.6)"
 	for what, test := range map[string]struct {
 		verb, media, body string
 		code              int32 // 0: allowed
@@ -57,6 +65,11 @@ func TestWrite_boundsItsBody_S5_6(t *testing.T) {
 		"brackets in a text":       {"PATCH", string(types.MergePatchType), `{"metadata":{"annotations":{"a":"\"` + strings.Repeat("[{", 1000) + `\\"}}}`, 0, ""},
 		"a thousand operations":    {"PATCH", string(types.JSONPatchType), operations(maxOperations), 0, ""},
 		"one more":                 {"PATCH", string(types.JSONPatchType), operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "a JSON patch of a Record has at most 1000 operations (S5.6): replace the whole field"},
+		"labels enough":            {"PATCH", string(types.MergePatchType), labelled(maxEntries), http.StatusUnprocessableEntity, "metadata"},
+		"more labels":              {"PATCH", string(types.MergePatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge, manyEntries},
+		"applied":                  {"PATCH", string(types.ApplyYAMLPatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge, manyEntries},
+		"in YAML":                  {"POST", runtime.ContentTypeYAML, labelled(maxEntries + 1), http.StatusRequestEntityTooLarge, manyEntries},
+		"a long list":              {"PATCH", string(types.ApplyYAMLPatchType), "x: [" + strings.Repeat("1,", maxEntries) + "1]", http.StatusRequestEntityTooLarge, manyEntries},
 		"parameters of the type":   {"PATCH", string(types.JSONPatchType) + ";a=1;a=2", operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "at most 1000 operations"},
 	} {
 		err := send(test.verb, test.media, test.body)
@@ -123,11 +136,12 @@ func TestBody_ofAnyRequestIsBounded_S5_6(t *testing.T) {
 
 func TestJSONPlace_inPieces(t *testing.T) {
 	for text, want := range map[string]string{
-		`[]`:                              "1 0",
-		`[{},[{}],"[{\"[{\\",{"a":"\\"}]`: "3 3",
-		`{"a":[1,2,{"b":"]"}]}`:           "3 1",
-		`"[[["`:                           "0 0",
-		`]]`:                              "0 0",
+		`[]`:                              "1 0 0",
+		`[{},[{}],"[{\"[{\\",{"a":"\\"}]`: "3 3 4",
+		`{"a":[1,2,{"b":"]"}]}`:           "3 1 3",
+		`[[1,",,,"],[1,2,3],[1,2],0]`:     "2 3 4",
+		`"[[[",,`:                         "0 0 0",
+		`]],,[,`:                          "0 0 0",
 	} {
 		var place jsonPlace
 		reader := iotest.OneByteReader(strings.NewReader(text))
@@ -137,7 +151,7 @@ func TestJSONPlace_inPieces(t *testing.T) {
 				break
 			}
 		}
-		if have := fmt.Sprint(place.deepest, place.items); have != want {
+		if have := fmt.Sprint(place.deepest, place.items, place.most); have != want {
 			t.Errorf("%s: %s, want %s", text, have, want)
 		}
 	}
