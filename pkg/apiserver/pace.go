@@ -21,12 +21,12 @@ import (
 // waits for both without end, beyond the request's own time: its 504 waits for the write that does not return. A few
 // hundred requests of one tenant, bodies that never come or HTTP/2 windows that stay closed, took all seats, and
 // all other users got 429.
-const (
-	// clientTimeout is how long a client may send or read nothing.
-	clientTimeout = 5 * time.Second
-	// leastRate is how many octets a second it sends or reads, after that.
-	leastRate = 64 << 10
-)
+
+// clientTimeout is how long a client may send or read nothing. Tests have less.
+var clientTimeout = 15 * time.Second
+
+// leastRate is how many octets a second it sends or reads, after that.
+const leastRate = 64 << 10
 
 // pace is how fast the octets of one direction of a request pass: the time counts in which the client is waited for.
 type pace struct {
@@ -46,21 +46,31 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// endSlowClients ends a request whose client neither sends nor reads. Watches and streams hold no seat, and end
-// readers that stand still by themselves. It stands outside of all other filters: an answer of theirs waits as well.
+// endSlowClients ends a request whose client neither sends nor reads. Streams hold no seat, nor do watches once their
+// initial events wait for their reader, and both end readers that stand still by themselves. It stands outside of all
+// other filters: an answer of theirs waits as well.
 func endSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		// Else HTTP/1 reads what is left of a body before it sends an answer, without a deadline.
+		_ = control.EnableFullDuplex() // HTTP/2 is so always
+		answer := &pacedWriter{ResponseWriter: w, control: control}
+		if r.Body != nil && r.Body != http.NoBody {
+			body := &pacedBody{ReadCloser: r.Body, control: control}
+			defer body.leave()
+			r = r.WithContext(r.Context()) // net/http looks at the Body of the request that it made, for 100 Continue
+			r.Body = body
+			if r.ProtoMajor == 1 {
+				answer.unread = body
+			}
+		}
 		if info, err := config.RequestInfoResolver.NewRequestInfo(r); err != nil || config.LongRunningFunc(r, info) {
+			answer.beginAnswer()
 			handler.ServeHTTP(w, r)
 			return
 		}
-		control := http.NewResponseController(w)
-		body := &pacedBody{ReadCloser: r.Body, control: control}
-		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = body
-		}
-		defer body.leave()
-		handler.ServeHTTP(responsewriter.WrapForHTTP1Or2(&pacedWriter{ResponseWriter: w, control: control}), r)
+		handler.ServeHTTP(responsewriter.WrapForHTTP1Or2(answer), r)
+		answer.beginAnswer()
 	})
 }
 
@@ -72,6 +82,7 @@ type pacedBody struct {
 
 	pace pace
 	mu   sync.Mutex
+	over bool // the body has ended
 	left bool // the request is over, though its handler may still read: control is not to be used
 }
 
@@ -85,6 +96,11 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 		return n, slow
 	}
 	b.setDeadline(time.Time{})
+	if err == io.EOF {
+		b.mu.Lock()
+		b.over = true
+		b.mu.Unlock()
+	}
 	return n, err
 }
 
@@ -96,10 +112,14 @@ func (b *pacedBody) setDeadline(at time.Time) {
 	}
 }
 
+// leave sets when the rest of the body must have come, which net/http reads then.
 func (b *pacedBody) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = true
+	if !b.over {
+		_ = b.control.SetReadDeadline(time.Now().Add(clientTimeout))
+	}
 }
 
 // pacedWriter has a deadline for each write. It has none in between: HTTP/2 would reset the stream.
@@ -107,14 +127,40 @@ type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
+	unread  *pacedBody // of HTTP/1, until the answer begins
 }
 
-func (w *pacedWriter) Write(piece []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(w.pace.begin())
-	n, err := w.ResponseWriter.Write(piece)
-	w.pace.end(n)
+// beginAnswer lets the connection end with this answer where the body has not ended: what comes of it later must not
+// be read as another request.
+func (w *pacedWriter) beginAnswer() {
+	if w.unread == nil {
+		return
+	}
+	w.unread.mu.Lock()
+	defer w.unread.mu.Unlock()
+	if !w.unread.over {
+		w.Header().Set("Connection", "close")
+	}
+	w.unread = nil
+}
+
+func (w *pacedWriter) WriteHeader(code int) {
+	w.beginAnswer()
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write writes parts, each with a time of its own: a reader of a long piece has as long as one of many short ones.
+func (w *pacedWriter) Write(piece []byte) (written int, err error) {
+	w.beginAnswer()
+	for err == nil && written < len(piece) {
+		_ = w.control.SetWriteDeadline(w.pace.begin())
+		var n int
+		n, err = w.ResponseWriter.Write(piece[written:min(len(piece), written+leastRate)])
+		w.pace.end(n)
+		written += n
+	}
 	_ = w.control.SetWriteDeadline(time.Time{})
-	return n, err
+	return written, err
 }
 
 // Unwrap is for http.ResponseController.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +21,9 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/filters"
 )
+
+// The tests wait for the end of clients that do nothing.
+func init() { clientTimeout = 5 * time.Second }
 
 // A request whose body does not come, and one whose answer is not read, end while their client does nothing; one that
 // sends and reads slowly, and one whose handler is slow by itself, are carried out.
@@ -103,12 +107,72 @@ func TestPace(t *testing.T) {
 	if left := time.Until(p.begin()); left > clientTimeout {
 		t.Errorf("%s for the next octets", left)
 	}
-	p = pace{octets: 10 * leastRate, waited: 12 * time.Second}
+	p = pace{octets: 10 * leastRate, waited: clientTimeout + 7*time.Second}
 	if left := time.Until(p.begin()); left > 3*time.Second || left < time.Second {
-		t.Errorf("%s are left of fifteen seconds", left)
+		t.Errorf("%s are left of three", left)
 	}
 	p.since = p.since.Add(-time.Second)
-	if p.end(leastRate); p.octets != 11*leastRate || p.waited < 13*time.Second {
+	if p.end(leastRate); p.octets != 11*leastRate || p.waited < clientTimeout+8*time.Second {
 		t.Errorf("%+v", p)
 	}
+}
+
+// HTTP/1 sends an answer though the body of its request does not come, to a watch too, and ends the connection
+// then: what comes later is no request. A request that expects 100 Continue is answered without.
+func TestEndSlowClients_ofHTTP1(t *testing.T) {
+	config := &genericapiserver.Config{
+		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},
+		LongRunningFunc:     func(r *http.Request, _ *request.RequestInfo) bool { return r.URL.Path == "/watch" },
+	}
+	server := httptest.NewServer(endSlowClients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "answer")
+		w.(http.Flusher).Flush()
+	}), config))
+	t.Cleanup(server.Close)
+	for _, test := range []struct{ what, head, path string }{
+		{"a body that does not come", "Content-Length: 10\r\n", "/get"},
+		{"one of a watch", "Content-Length: 10\r\n", "/watch"},
+		{"one without a length", "Transfer-Encoding: chunked\r\n", "/get"},
+		{"one that waits", "Content-Length: 10\r\nExpect: 100-continue\r\n", "/get"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			connection, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer connection.Close()
+			fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", test.path, test.head)
+			_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
+			text, err := io.ReadAll(connection)
+			if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200 OK\r\n") || !strings.Contains(string(text), "answer") || !strings.Contains(string(text), "Connection: close") {
+				t.Errorf("%s: %q %v", test.what, text, err)
+			}
+		})
+	}
+}
+
+// A reader of one long piece has the time of all its octets.
+func TestPacedWriter_writesParts(t *testing.T) {
+	recorder := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	writer := &pacedWriter{ResponseWriter: recorder, control: http.NewResponseController(recorder)}
+	if n, err := writer.Write(make([]byte, 10*leastRate+1)); n != 10*leastRate+1 || err != nil || recorder.Body.Len() != n {
+		t.Error(n, err)
+	}
+	if recorder.set != 11 {
+		t.Errorf("%d deadlines for ten parts and an octet", recorder.set)
+	}
+}
+
+// deadlines counts the deadlines that are set.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set int
+}
+
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	if !at.IsZero() {
+		d.set++
+	}
+	return nil
 }
