@@ -92,7 +92,7 @@ func explainRefusals(handler http.Handler, serializer runtime.NegotiatedSerializ
 		if answer.code == 0 {
 			return
 		}
-		if err := body.explain(body.read.Bytes()); err != nil && !body.long {
+		if err := body.explain(body.read.Bytes()); err != nil && !body.long && answer.refusesBody() {
 			w.Header().Del("Content-Encoding")
 			w.Header().Del("Content-Length")
 			responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
@@ -155,6 +155,14 @@ func (h *heldRefusal) Write(text []byte) (int, error) {
 		return h.text.Write(text)
 	}
 	return h.ResponseWriter.Write(text)
+}
+
+// undecoded are the answers of server-side apply to a body that it cannot decode, with 500.
+var undecoded = []string{"failed to create typed patch object", "failed to convert new object"}
+
+// refusesBody: any other 500 may be that of a write which was carried out.
+func (h *heldRefusal) refusesBody() bool {
+	return h.code != http.StatusInternalServerError || slices.ContainsFunc(undecoded, func(text string) bool { return bytes.Contains(h.text.Bytes(), []byte(text)) })
 }
 
 // wrongTypesError is the answer: each field in the message, and by itself in the causes.

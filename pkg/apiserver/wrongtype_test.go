@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -197,5 +198,17 @@ func TestWrite_namesTheFieldThatWasMeant(t *testing.T) {
 	directive := `{"metadata":{"$deleteFromPrimitiveList/finalizers":["x"]},"spec":{"$retainKeys":["domainName","type","rdata"],"domainName":"www.example.","type":"A","rdata":"192.0.2.2"}}`
 	if err := client.RESTClient().Patch(types.StrategicMergePatchType).Namespace("team").Resource("records").Name("www").Param("fieldValidation", "Strict").Body([]byte(directive)).Do(t.Context()).Error(); err != nil {
 		t.Error("a directive:", err)
+	}
+}
+
+// A 500 of a write whose outcome is not known stays one, whatever its body has.
+func TestHeldRefusal_keepsOtherFailures(t *testing.T) {
+	for text, want := range map[string]bool{"failed to create typed patch object (a/b): .spec.ttl: expected numeric": true, "failed to convert new object (a/b): x": true, "whether it was written is not known": false} {
+		held := &heldRefusal{ResponseWriter: httptest.NewRecorder()}
+		held.WriteHeader(http.StatusInternalServerError)
+		_, _ = held.Write([]byte(text))
+		if held.refusesBody() != want {
+			t.Errorf("%s: %t", text, !want)
+		}
 	}
 }
