@@ -58,7 +58,7 @@ func boundBody(body io.ReadCloser, kind, contentType string) *boundedBody {
 	return b
 }
 
-// mediaOf is the media type as the handlers of writes read it: that of a patch does not mind parameters which are wrong.
+// mediaOf is the media type as the handlers of writes read it: those of patches take wrong parameters.
 func mediaOf(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -141,11 +141,9 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 func (b *boundedBody) tooLarge() error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.6): write several objects, or leave out managedFields and status", b.what, maxBody>>10))
 }
-
 func (b *boundedBody) tooDeep() error {
 	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.6): no field needs more than 20", b.what, maxDepth))
 }
-
 func (b *boundedBody) tooMany() error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.6): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
 }

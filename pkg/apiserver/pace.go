@@ -96,11 +96,9 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 		return n, slow
 	}
 	b.setDeadline(time.Time{})
-	if err == io.EOF {
-		b.mu.Lock()
-		b.over = true
-		b.mu.Unlock()
-	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = err == io.EOF
 	return n, err
 }
 
@@ -133,15 +131,13 @@ type pacedWriter struct {
 // beginAnswer lets the connection end with this answer where the body has not ended: what comes of it later must not
 // be read as another request.
 func (w *pacedWriter) beginAnswer() {
-	if w.unread == nil {
-		return
+	if body := w.unread; body != nil {
+		body.mu.Lock()
+		defer body.mu.Unlock()
+		if w.unread = nil; !body.over {
+			w.Header().Set("Connection", "close")
+		}
 	}
-	w.unread.mu.Lock()
-	defer w.unread.mu.Unlock()
-	if !w.unread.over {
-		w.Header().Set("Connection", "close")
-	}
-	w.unread = nil
 }
 
 func (w *pacedWriter) WriteHeader(code int) {

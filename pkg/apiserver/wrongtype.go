@@ -53,10 +53,11 @@ var kindsOf = map[schema.GroupResource]reflect.Type{
 	bind9.Resource("bind9instances"): reflect.TypeFor[bind9.Bind9Instance](),
 }
 
-// explainRefusals bounds the bodies of all requests (boundedBody), and names the fields of a write of our objects that the generic server could not read, with what each has
-// and what it takes (S5.2): by the kind of write, the generic server says that in words of Go, repeats the whole object
-// or names no field. The body is read a second time only where the write was refused, or has a number that may be too
-// large for its field: of such a number the generic server takes what is left, in a strategic merge patch and an apply.
+// explainRefusals bounds the bodies of all requests, and names the fields of a write of our objects that the generic
+// server could not read, with what each has and what it takes (S5.2): by the kind of write, the generic server says
+// that in words of Go, repeats the whole object or names no field. The body is read a second time only where the write
+// was refused, or has a number that may be too large for its field: of such a number the generic server takes what is
+// left, in a strategic merge patch and an apply.
 func explainRefusals(handler http.Handler, serializer runtime.NegotiatedSerializer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -157,12 +158,9 @@ func (h *heldRefusal) Write(text []byte) (int, error) {
 	return h.ResponseWriter.Write(text)
 }
 
-// undecoded are the answers of server-side apply to a body that it cannot decode, with 500.
-var undecoded = []string{"failed to create typed patch object", "failed to convert new object"}
-
-// refusesBody: any other 500 may be that of a write which was carried out.
+// refusesBody: a 500 may be that of a write which was carried out, unless apply says that it cannot decode the body.
 func (h *heldRefusal) refusesBody() bool {
-	return h.code != http.StatusInternalServerError || slices.ContainsFunc(undecoded, func(text string) bool { return bytes.Contains(h.text.Bytes(), []byte(text)) })
+	return h.code != http.StatusInternalServerError || bytes.Contains(h.text.Bytes(), []byte("failed to create typed patch object")) || bytes.Contains(h.text.Bytes(), []byte("failed to convert new object"))
 }
 
 // wrongTypesError is the answer: each field in the message, and by itself in the causes.
