@@ -21,6 +21,7 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apiserver/pace"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -64,7 +65,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.OpenAPIV3Config.Info.Title = Component
 
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return endSlowClients(genericapiserver.DefaultBuildHandlerChain(explainRefusals(handler, c.Serializer), c), c)
+		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(explainRefusals(handler, c.Serializer), c), c)
 	}
 	config.RequestTimeout = requestTimeout
 	// Each may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package pace
 
 import (
 	"errors"
@@ -46,10 +46,10 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// endSlowClients ends a request whose client neither sends nor reads. Streams hold no seat, nor do watches once their
+// EndSlowClients ends a request whose client neither sends nor reads. Streams hold no seat, nor do watches once their
 // initial events wait for their reader, and both end readers that stand still by themselves. It stands outside of all
 // other filters: an answer of theirs waits as well.
-func endSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
+func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		// Else HTTP/1 reads what is left of a body before it sends an answer, without a deadline.

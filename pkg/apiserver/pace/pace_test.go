@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package pace
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func TestEndSlowClients(t *testing.T) {
 		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},
 		LongRunningFunc:     filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString()),
 	}
-	handler := endSlowClients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := EndSlowClients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer ended.Add(1)
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -124,7 +124,7 @@ func TestEndSlowClients_ofHTTP1(t *testing.T) {
 		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},
 		LongRunningFunc:     func(r *http.Request, _ *request.RequestInfo) bool { return r.URL.Path == "/watch" },
 	}
-	server := httptest.NewServer(endSlowClients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(EndSlowClients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "answer")
 		w.(http.Flusher).Flush()
 	}), config))
