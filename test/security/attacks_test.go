@@ -120,7 +120,7 @@ var attacks = []attack{
 	{85, "T", "the wildcard or a challenge of the name that the patterns of several tenants end in", "403 with the pattern that is missing", wildcardOfAPattern, nil},
 	{86, "T", "challenges above names of others by the namespace that held the name first, and names of others below a challenge", "403 for the second comer", challengeOfTheFirst, nil},
 	{87, "T", "a small body that takes minutes and gigabytes", "400 or 413 before it is decoded", costlyBodies, nil},
-	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; others are served", slowClients, []string{"pkg/apiserver TestEndSlowClients"}},
+	{88, "T", "all seats of the server, by bodies that do not come and answers that are not read", "ended within seconds; others are served", slowClients, []string{"pkg/apiserver/pace TestEndSlowClients"}},
 	{89, "T", "all places for reading zones, by half a dozen tenants that read slowly", "a quarter is for users who may read all zones", nil, nil},
 	{90, "T", "all workers of a class, by thousands of changes or comparisons in many zones", "tenants have turns and shares; another's change is delivered at once", nil, nil},
 	{91, "X", "files by the names of zones and records at a webhook server", "INVALID_DOMAIN, or a label of the zone", nil, nil},

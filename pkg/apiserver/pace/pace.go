@@ -22,8 +22,9 @@ import (
 // hundred requests of one tenant, bodies that never come or HTTP/2 windows that stay closed, took all seats, and
 // all other users got 429.
 
-// clientTimeout is how long a client may send or read nothing. Tests have less.
-var clientTimeout = 15 * time.Second
+// clientTimeout is how long a client may send or read nothing: a third of the time that a request of another user waits
+// for a seat.
+const clientTimeout = 5 * time.Second
 
 // leastRate is how many octets a second it sends or reads, after that.
 const leastRate = 64 << 10

@@ -22,9 +22,6 @@ import (
 	"k8s.io/apiserver/pkg/server/filters"
 )
 
-// The tests wait for the end of clients that do nothing.
-func init() { clientTimeout = 5 * time.Second }
-
 // A request whose body does not come, and one whose answer is not read, end while their client does nothing; one that
 // sends and reads slowly, and one whose handler is slow by itself, are carried out.
 func TestEndSlowClients(t *testing.T) {
