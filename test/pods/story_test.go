@@ -108,7 +108,7 @@ func (w *world) apply(t *testing.T, kubeconfig, objects string) {
 	}
 }
 
-// applyAs applies a file of testdata as a user of the cluster, who has the rights that RBAC gives to the name.
+// applyAs applies a file of testdata as a user of the cluster. The user has the rights that RBAC gives to the name.
 func (w *world) applyAs(t *testing.T, user, file string) {
 	t.Helper()
 	kubeconfig, err := w.kube.Tenant(user)
@@ -297,7 +297,7 @@ func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, w
 	}
 }
 
-// as is a client of a user of the cluster, who has the rights that RBAC gives to the name.
+// as is a client of a user of the cluster. The user has the rights that RBAC gives to the name.
 func (w *world) as(t *testing.T, user string) *versioned.Clientset {
 	t.Helper()
 	kubeconfig, err := w.kube.Tenant(user)
