@@ -39,7 +39,7 @@ if [[ ! -d $dist/programs ]]; then
   for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
     echo "building $version for $platform" >&2
     GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
-      -o "$dist/programs/${platform/\//-}/" ./cmd/kubizone ./cmd/bind-agent ./webhook-server
+      -o "$dist/programs/${platform/\//-}/" ./cmd/kubizone ./cmd/bind-agent ./cmd/webhook-server
     [[ $platform == linux/* && ${GARDENER:-} != no ]] || continue
     GOOS=${platform%/*} GOARCH=${platform#*/} hack/gardener.sh build -ldflags '-s -w' -o "$dist/gardener/programs/${platform/\//-}/" .
   done

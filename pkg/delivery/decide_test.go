@@ -14,10 +14,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // TestStories runs testdata/*.txt: what is decided for one delivery to class main, step by step, and why. "go test

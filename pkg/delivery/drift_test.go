@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // refuse has the provider refuse one RRset, as long as the returned flag is set.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 func TestLoop_withdraw(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // fleet is a provider whose servers come and go while it lives, and take what they are given.

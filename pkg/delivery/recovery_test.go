@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // A class that works again is noticed at once: by a health check that passes, and by what succeeds for another zone;

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // More RRsets than a State lists.

@@ -18,7 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubi.zone/kubizone/pkg/bindagent"
+	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -56,7 +56,7 @@ func TestAgent_takesTheTokensOfItsServiceAccounts(t *testing.T) {
 	}
 	identify := func(token string) (string, error) {
 		// One of its own for each token: what was reviewed is kept.
-		agent := &bindagent.Authentication{Review: &bindagent.TokenReview{
+		agent := &agent.Authentication{Review: &agent.TokenReview{
 			Server: kube.URL(), TokenFile: own, Audience: "bindcar", Users: []string{"system:serviceaccount:dns:controller"}, Now: time.Now,
 			Client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}}},
 		}}

@@ -25,9 +25,9 @@ import (
 // callers are the packages that ask the API in the name of a component. The controller takes of transferclass what
 // follows Bind9Instances, and not what the primary does.
 var callers = map[string][]string{
-	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/controller/class", "pkg/controller/signing", "pkg/zoneview/feed/fromapi"},
+	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/controller/class", "pkg/bind9/signing", "pkg/zoneview/feed/fromapi"},
 	"primary":    {"pkg/cmd/primary", "pkg/cmd/dnsserving", "pkg/controller/transferclass", "pkg/zoneview/feed/fromapi"},
-	"fleet":      {"pkg/cmd/fleet", "pkg/fleet"},
+	"fleet":      {"pkg/cmd/fleet", "pkg/bind9/fleet"},
 }
 
 // request is what the API is asked for, with the subresource in resource.
@@ -54,7 +54,7 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 			}
 		}
 	}
-	for from, one := range map[string]request{"pkg/controller/class": {"patch", "kubi.zone", "zones/status"}, "pkg/fleet": {"watch", "kubi.zone", "dnsclasses"}} {
+	for from, one := range map[string]request{"pkg/controller/class": {"patch", "kubi.zone", "zones/status"}, "pkg/bind9/fleet": {"watch", "kubi.zone", "dnsclasses"}} {
 		if asked[from][one] == "" {
 			t.Errorf("%s asks for %v, which is not found", from, one)
 		}

@@ -22,14 +22,14 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/bindagent/bindcartest"
-	"kubi.zone/kubizone/pkg/bindagent/client"
-	"kubi.zone/kubizone/pkg/bindagent/protocol"
-	"kubi.zone/kubizone/pkg/bindagent/rndc"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/fleet"
-	"kubi.zone/kubizone/pkg/fleet/render"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/rig"
 )
 

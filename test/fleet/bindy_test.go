@@ -30,8 +30,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/fleet"
-	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
 // bindy is an operator that writes its objects of a cluster again and again, as bindy's does.

@@ -28,8 +28,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/fleet"
-	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )

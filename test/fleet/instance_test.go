@@ -18,7 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
-	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
 )
 
 // TestInstance_isMadeRepairedAndRemoved_S11_9: a server that stands alone gets its objects in a namespace where Pod

@@ -26,8 +26,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubi.zone/kubizone/pkg/fleet"
-	"kubi.zone/kubizone/pkg/fleet/render"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/test/rig"
 )
 

@@ -29,7 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
-	"kubi.zone/kubizone/pkg/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/test/rig"
 )
 

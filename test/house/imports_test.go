@@ -195,7 +195,7 @@ var table = []row{
 		why:   "it asks secondaries; what serves them it declares",
 	},
 	{
-		pkg: "pkg/delivery/bind9", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "pkg/bindagent/client", "pkg/bindagent/protocol", "pkg/transfer", "pkg/dns/..."},
+		pkg: "pkg/bind9/provider", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "pkg/bind9/agent/client", "pkg/bind9/agent/protocol", "pkg/transfer", "pkg/dns/..."},
 		avoid: []string{"k8s.io/...", "sigs.k8s.io/...", etcd, miekg},
 		why:   "its members are secondaries, which transfer shows zones to and asks; what makes zones there is an agent",
 	},
@@ -209,32 +209,28 @@ var table = []row{
 		why:   "it compares by transfer what it writes by update",
 	},
 	{
-		pkg: "webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary", "webhook-server/...", "pkg/transfer", "pkg/dns/..."},
+		pkg: "cmd/webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary", "cmd/webhook-server/...", "pkg/transfer", "pkg/dns/..."},
 		avoid: impure,
 		why:   "a program of its own, that nothing of the product imports; a file of keys is read as a primary reads it",
 	},
 	{
-		pkg: "webhook-server/...", may: []string{"pkg/delivery/webhook/protocol", "webhook-server/...", "pkg/transfer", "pkg/dns/..."}, never: impure,
+		pkg: "cmd/webhook-server/...", may: []string{"pkg/delivery/webhook/protocol", "cmd/webhook-server/...", "pkg/transfer", "pkg/dns/..."}, never: impure,
 		why: "the other half of the protocol, as other projects would write it: no secret way to the client",
 	},
 	{
-		pkg: "pkg/bindagent", may: []string{"pkg/bindagent/...", "pkg/transfer", "pkg/dns/..."}, never: impure,
+		pkg: "pkg/bind9/agent", may: []string{"pkg/bind9/agent/...", "pkg/transfer", "pkg/dns/..."}, never: impure,
 		why: "a server beside each named, in a small program: it knows BIND and HTTP, and of Kubernetes one request",
 	},
 	{
-		pkg: "pkg/bindagent/client", may: []string{"pkg/bindagent/protocol", "pkg/dns/name"}, never: append([]string{miekg}, impure...),
+		pkg: "pkg/bind9/agent/client", may: []string{"pkg/bind9/agent/protocol", "pkg/dns/name"}, never: append([]string{miekg}, impure...),
 		why: "the fleet and the provider drive agents: it knows the API, and neither classes nor what a zone contains",
 	},
 	{
-		pkg: "pkg/bindagent/bindcartest", may: []string{"pkg/bindagent/protocol", "pkg/bindagent/rndc"}, never: impure,
-		why: "the double of a program of others: it shares with ours the form of bodies and the control channel",
-	},
-	{
-		pkg: "pkg/bindagent/protocol", may: []string{}, never: impure, avoid: blocking, calls: clock,
+		pkg: "pkg/bind9/agent/protocol", may: []string{}, never: impure, avoid: blocking, calls: clock,
 		why: "agent, client and the double of bindcar share the form of bodies and nothing else",
 	},
 	{
-		pkg: "pkg/bindagent/rndc", may: []string{}, never: append([]string{miekg}, impure...),
+		pkg: "pkg/bind9/agent/rndc", may: []string{}, never: append([]string{miekg}, impure...),
 		why: "the control channel of BIND is a protocol of its own: it carries text, whatever it says",
 	},
 	{
@@ -242,20 +238,24 @@ var table = []row{
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
-		pkg: "pkg/controller/signing", may: []string{"pkg/controller/...", "pkg/bindagent/client", "pkg/bindagent/protocol", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/zoneview", "api/...", "pkg/apis/kubizone/class", "pkg/dns/..."},
+		pkg: "pkg/bind9/signing", may: []string{"pkg/controller/...", "pkg/bind9/agents", "pkg/bind9/agent/client", "pkg/bind9/agent/protocol", "pkg/delivery/dial", "pkg/delivery/transfer", "pkg/zoneview", "api/...", "pkg/apis/kubizone/class", "pkg/dns/..."},
 		avoid: []string{etcd, miekg},
 		why:   "it drives a signer by its agent and asks servers by DNS: what a zone contains it reads, and never writes",
 	}, {
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/bindagent/client", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
+		pkg: "pkg/bind9/agents", may: []string{"pkg/bind9/agent/client", "pkg/controller/class", "pkg/delivery", "pkg/delivery/dial", "pkg/apis/kubizone/class"},
+		avoid: []string{etcd, miekg},
+		why:   "it sends requests with what Secrets have: which requests, the provider and signing say",
+	}, {
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
 
 	{
-		pkg: "pkg/fleet/render", may: []string{"api/bind9/...", "pkg/apis/kubizone/class", "pkg/dns/name"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: blocking, calls: clock,
+		pkg: "pkg/bind9/fleet/render", may: []string{"api/bind9/...", "pkg/apis/kubizone/class", "pkg/dns/name"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: blocking, calls: clock,
 		why: "what a server consists of is a function of what is said of it: it is compared with golden files, and BIND's own program reads it",
 	},
 	{
-		pkg: "pkg/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/fleet/render", "pkg/bindagent/protocol", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
+		pkg: "pkg/bind9/fleet", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/bind9/fleet/render", "pkg/bind9/agent/protocol", "pkg/dns/name", "pkg/pki"}, never: []string{etcd, "k8s.io/apiserver/..."}, avoid: []string{miekg},
 		why: "it makes objects of the cluster of objects of ours: how a zone reaches a server is the deliveries'",
 	},
 	{
@@ -288,7 +288,7 @@ var table = []row{
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{
-		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bindagent/...", "pkg/primary", "pkg/slots", "pkg/transfer", "pkg/version"}, never: heavy,
+		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary", "pkg/slots", "pkg/transfer", "pkg/version"}, never: heavy,
 		why: "a small program has this command alone; a file of keys is read as a primary reads it",
 	},
 	{
@@ -332,7 +332,7 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{miekg, []string{"pkg/primary", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "webhook-server/rfc2136", "pkg/verify", "pkg/bindagent", "test/..."}, "its successor lives elsewhere already: the choice must be changeable in few rooms"},
+	{miekg, []string{"pkg/primary", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "cmd/webhook-server/rfc2136", "pkg/verify", "pkg/bind9/agent", "test/..."}, "its successor lives elsewhere already: the choice must be changeable in few rooms"},
 	{clientv3, []string{"pkg/ledger/...", "pkg/etcd/...", "pkg/apiserver/...", "pkg/backup", "test/..."}, "every internal key has one owner"},
 	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by component-base, which the flags of an API server apply to; what serves them needs more"},
 	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/etcd/maintenance", "pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/process", "pkg/zoneview/feed/fromapi"}, "test/metrics lists what is counted: a package with metrics gets a NewMetrics, its row in test/metrics/metrics_test.go, and its place here"},
@@ -446,6 +446,22 @@ func TestImports_followTheTable(t *testing.T) {
 	}
 }
 
+// estates are programs and packages that the core works without: pkg/cmd and the programs put them together with it.
+var estates = []string{"pkg/bind9/...", "cmd/webhook-server/..."}
+
+func TestImports_coreKnowsNoEstate(t *testing.T) {
+	for _, p := range list(t) {
+		if anyMatches(slices.Concat(estates, []string{"pkg/cmd/...", "cmd/...", "test/..."}), p.rel()) {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if ours, ok := strings.CutPrefix(dep, module+"/"); ok && anyMatches(estates, ours) {
+				t.Errorf("%s depends on %s, directly or not: the core works without it, so pkg/cmd puts the two together", p.rel(), ours)
+			}
+		}
+	}
+}
+
 func TestImports_pureCodeAsksNoClock(t *testing.T) {
 	for _, p := range list(t) {
 		r := rowOf(p.rel())
@@ -500,7 +516,6 @@ func TestImports_nonTestCodeImportsNoTestCode(t *testing.T) {
 		}
 		for _, imported := range p.Imports {
 			switch base := path.Base(imported); {
-			case p.rel() == "pkg/delivery/deliverytest": // a suite that providers run in their tests
 			case imported == "testing" || strings.HasPrefix(imported, "testing/"),
 				strings.HasPrefix(imported, module+"/test/"),
 				strings.HasSuffix(base, "test") && strings.HasPrefix(imported, module+"/"):

@@ -24,8 +24,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/bindagent"
-	"kubi.zone/kubizone/pkg/bindagent/rndc"
+	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
@@ -194,7 +194,7 @@ func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 // its own tests hold what they count.
 func servedByAgent(t *testing.T) (all []Metric) {
 	t.Helper()
-	agent, err := bindagent.New(bindagent.Config{
+	agent, err := agent.New(agent.Config{
 		Control: &rndc.Client{}, Nameserver: "127.0.0.1:53", ZoneDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		UpdateKey:    func() (transfer.Key, error) { return transfer.Key{}, errors.New("nothing is written") },
 		Authenticate: func(*http.Request) (string, error) { return "", errors.New("metrics need no user") },

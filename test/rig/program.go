@@ -30,7 +30,7 @@ func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 
 // WebhookServer is the path of the reference server of the webhook protocol, built as Kubizone builds.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
-	return buildProgram(ctx, dir, "webhook-server", "")
+	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }
 
 // Publish is the path of the example of a Go client, built as Kubizone builds.

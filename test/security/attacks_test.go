@@ -111,7 +111,7 @@ var attacks = []attack{
 	{76, "T", "names and views of private zones by zoneRef and dry run", "the same words as for a zone that does not exist", privateZones, nil},
 	{77, "N", "every delegation by the token of a delivery controller", "one finalizer, and no right on specs", nil, []string{"test/deploy TestRBAC_isWhatTheGoldenFileSays", "pkg/registry/zone TestServer"}},
 	{78, "X", "all places of the primary by idle connections without a key", "peers that sign are served; the oldest that did not is cut", nil, []string{"pkg/primary TestTCP_idleConnectionsTakeNoPeersPlaces"}},
-	{79, "X", "all places of a webhook server by bodies that do not come", "signed requests are answered", nil, []string{"webhook-server/server TestServer_heldBodiesHoldUpNobody"}},
+	{79, "X", "all places of a webhook server by bodies that do not come", "signed requests are answered", nil, []string{"cmd/webhook-server/server TestServer_heldBodiesHoldUpNobody"}},
 	{80, "T", "metadata and local addresses in IPv6 that carries them", "refused after resolution", nil, []string{"pkg/delivery/dial TestCheck_findsTheAddressInEveryForm"}},
 	{81, "T", "the operators' network by the status of a zone", "the class and what to do", nil, []string{"pkg/controller/class TestJudge_tellsNoTenantWhatTheProviderSaid"}},
 	{82, "T", "a Delegation of one's own namespace for somebody's zone", "in force nowhere; the zone's records stay 403", nil, []string{"pkg/ledger TestDelegation_ofAnotherNamespaceGivesNothing_S4_8", "test/e2e TestStories//delegations"}},
@@ -237,7 +237,7 @@ func numbers(text string) (all []int) {
 func named(t *testing.T, root fs.FS) (found map[int][]string, all map[string]bool) {
 	t.Helper()
 	found, all = map[int][]string{}, map[string]bool{}
-	for _, top := range []string{"pkg", "test", "webhook-server"} {
+	for _, top := range []string{"pkg", "test", "cmd"} {
 		if err := fs.WalkDir(root, top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "test/security/") {
 				return err

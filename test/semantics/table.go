@@ -52,7 +52,7 @@ func readTable(root fs.FS) (*table, error) {
 	}
 	packages := map[string][]string{} // directory to its test files
 	var scenarios []string
-	for _, top := range []string{"pkg", "test", "cmd", "webhook-server"} {
+	for _, top := range []string{"pkg", "test", "cmd"} {
 		err := fs.WalkDir(root, top, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

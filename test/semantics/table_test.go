@@ -50,14 +50,14 @@ func TestMain(m *testing.M) { _ = "@2.5" }
 func Testament() { _ = "@2.6" }
 `)
 	root := fstest.MapFS{
-		document:                   {Data: []byte(strings.NewReplacer("@", "S").Replace("# Words\n- @1.1 One.\n- @1.2 Two.\n  @7.7 is no definition\n- @1.3 Three.\n- @1.4 Four.\n- @2.3 Eight.\n- @2.4 Nine.\n"))},
-		"pkg/door/open_test.go":    {Data: []byte(source)},
-		"pkg/door/fuzz_test.go":    {Data: []byte("package door\n\nfunc FuzzOpen_" + sentence("2_9") + "() {}\n")},
-		"pkg/door/testdata/a.txt":  {Data: []byte("# " + sentence("1.4") + "\nsay " + sentence("2.7") + "\n")},
-		"pkg/other/testdata/b.txt": {Data: []byte("# " + sentence("2.4") + ": nothing runs this\n")},
-		"test/none.go":             {Data: []byte("package none // " + sentence("2.8"))},
-		"cmd/none.go":              {Data: []byte("package none")},
-		"webhook-server/none.go":   {Data: []byte("package none")},
+		document:                     {Data: []byte(strings.NewReplacer("@", "S").Replace("# Words\n- @1.1 One.\n- @1.2 Two.\n  @7.7 is no definition\n- @1.3 Three.\n- @1.4 Four.\n- @2.3 Eight.\n- @2.4 Nine.\n"))},
+		"pkg/door/open_test.go":      {Data: []byte(source)},
+		"pkg/door/fuzz_test.go":      {Data: []byte("package door\n\nfunc FuzzOpen_" + sentence("2_9") + "() {}\n")},
+		"pkg/door/testdata/a.txt":    {Data: []byte("# " + sentence("1.4") + "\nsay " + sentence("2.7") + "\n")},
+		"pkg/other/testdata/b.txt":   {Data: []byte("# " + sentence("2.4") + ": nothing runs this\n")},
+		"test/none.go":               {Data: []byte("package none // " + sentence("2.8"))},
+		"cmd/none.go":                {Data: []byte("package none")},
+		"cmd/webhook-server/none.go": {Data: []byte("package none")},
 	}
 	table, err := readTable(root)
 	if err != nil {

@@ -16,7 +16,7 @@
 //	B6. Connections are bounded, in total and from one address. Peers without a right keep no client out: where all
 //	    connections without an authenticated request are taken, the oldest is closed.
 //
-// The package knows nothing of zones: the meaning of a request is in pkg/bindagent.
+// The package knows nothing of zones: the meaning of a request is in pkg/bind9/agent.
 //
 // Read options.go.
 package bindagent

@@ -26,8 +26,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"kubi.zone/kubizone/pkg/bindagent"
-	"kubi.zone/kubizone/pkg/bindagent/rndc"
+	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/version"
@@ -205,9 +205,9 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 			logger.Warn(warning)
 		}
 	}
-	auth := &bindagent.Authentication{TokenFile: o.tokenFile, Certificates: o.clientNames}
+	auth := &agent.Authentication{TokenFile: o.tokenFile, Certificates: o.clientNames}
 	if o.tokenFile != "" {
-		if _, err := bindagent.ReadTokens(o.tokenFile); err != nil {
+		if _, err := agent.ReadTokens(o.tokenFile); err != nil {
 			fault("--token-file", "%w", err)
 		}
 	}
@@ -222,7 +222,7 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	agent, err := bindagent.New(bindagent.Config{
+	agent, err := agent.New(agent.Config{
 		Control:    &rndc.Client{Address: o.rndcServer, Keys: o.readControlKeys},
 		Nameserver: o.dnsServer, UpdateKey: o.readUpdateKey, ZoneDir: filepath.Clean(o.zoneDir), ConfigDir: o.configDir, CatalogsFile: o.catalogsFile, Authenticate: promoting(auth.Identify),
 		Rate: o.rate, Burst: o.burst, Version: version.Number(), Logger: logger, Now: time.Now,
@@ -260,9 +260,9 @@ func (o *options) readUpdateKey() (transfer.Key, error) {
 }
 
 // openReview makes what asks Kubernetes for tokens. Its errors name their flags.
-func (o *options) openReview() (*bindagent.TokenReview, error) {
+func (o *options) openReview() (*agent.TokenReview, error) {
 	var wrong []error
-	review := &bindagent.TokenReview{Server: o.kubeServer, TokenFile: o.kubeToken, Audience: o.audience, Now: time.Now}
+	review := &agent.TokenReview{Server: o.kubeServer, TokenFile: o.kubeToken, Audience: o.audience, Now: time.Now}
 	for _, text := range o.serviceAccounts {
 		namespace, account, ok := strings.Cut(text, "/")
 		if !ok || namespace == "" || account == "" || strings.ContainsAny(account, "/:") || strings.Contains(namespace, ":") {

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kubi.zone/kubizone/pkg/bindagent"
+	"kubi.zone/kubizone/pkg/bind9/agent"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 type server struct {
 	listen   string
 	identity *identity // nil: http
-	agent    *bindagent.Agent
+	agent    *agent.Agent
 	before   string // which named it controls, for the ready line
 	logger   *slog.Logger
 }

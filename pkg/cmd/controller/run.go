@@ -27,10 +27,11 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/pkg/bind9/agents"
+	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/controller/signing"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/version"
@@ -111,7 +112,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
-	agents, selected, zones := transferclass.NewAgents(secrets), transferclass.NewServers(servers), ours.Kubizone().V1alpha1().Zones()
+	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), ours.Kubizone().V1alpha1().Zones()
 	sources := delivering.Sources{
 		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
 	}

@@ -14,10 +14,10 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/provider"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/bind9"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -37,14 +37,14 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
-		return bind9.NewUpdater(bind9.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
+		return provider.NewUpdater(provider.UpdateConfig{Instances: servers.listInstances, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
 	}
-	config, target := bind9.Config{
-		Mode: bind9.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
+	config, target := provider.Config{
+		Mode: provider.Mode(apiclass.ModeOf(block)), Instances: servers.listInstances,
 		Signed: sources.matchZone(of.Name, transferclass.IsBySigner), Signing: sources.matchZone(of.Name, transferclass.IsBeingSigned),
 	}, ""
 	var catalog name.Name
-	if config.Mode == bind9.Catalog {
+	if config.Mode == provider.Catalog {
 		var err error
 		if catalog, err = name.Parse(block.CatalogZone); err != nil {
 			return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.catalogZone: %w", err)
@@ -62,7 +62,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 		target = fmt.Sprintf("bind9 by %s, from %v", of.Name, config.Primaries)
 	}
 	config.Shown = shownBy(of, transferclass.Peers{Catalog: catalog}, sources)
-	provider, err := bind9.New(config)
+	provider, err := provider.New(config)
 	if err != nil {
 		return nil, "", err
 	}
@@ -102,13 +102,13 @@ type readServers struct {
 	at       time.Time
 	selected transferclass.Selected
 	// leaving are servers that the class had, as they were read since then; nil for one that does not run.
-	leaving map[string]*bind9.Instance
+	leaving map[string]*provider.Instance
 	letGo   func()
 }
 
 // listInstances returns the servers now, those without an address or a key behind the others, and of those in known
 // the class does not select any more the ones that run still.
-func (r *readServers) listInstances(known []string) ([]bind9.Instance, error) {
+func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.readSelected(); err != nil {
@@ -142,28 +142,28 @@ func (r *readServers) byCatalog() bool {
 	return apiclass.ModeOf(r.of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog
 }
 
-func (r *readServers) toInstances(selected transferclass.Selected) []bind9.Instance {
-	instances := make([]bind9.Instance, 0, len(selected.Known)+len(selected.Waiting))
+func (r *readServers) toInstances(selected transferclass.Selected) []provider.Instance {
+	instances := make([]provider.Instance, 0, len(selected.Known)+len(selected.Waiting))
 	for i, server := range selected.Known {
 		if server.Signer && !r.byCatalog() {
 			continue // nothing is signed in the other modes
 		}
 		shown := selected.Peers.Secondaries[i]
-		instances = append(instances, bind9.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary, Signer: server.Signer})
+		instances = append(instances, provider.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary, Signer: server.Signer})
 		r.addAgent(&instances[len(instances)-1], server)
 	}
 	for _, server := range selected.Waiting {
 		if server.Signer && !r.byCatalog() {
 			continue
 		}
-		instances = append(instances, bind9.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary, Signer: server.Signer, Err: server.Err})
+		instances = append(instances, provider.Instance{Name: transferclass.RowName(server.Server), Primary: server.Primary, Signer: server.Signer, Err: server.Err})
 		r.addAgent(&instances[len(instances)-1], server.Server)
 	}
 	return instances
 }
 
 // addAgent gives an instance the client of its agent, where the mode of the class needs it.
-func (r *readServers) addAgent(instance *bind9.Instance, server apiclass.Server) {
+func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Server) {
 	if r.byCatalog() {
 		return
 	}
@@ -193,7 +193,7 @@ func (r *readServers) readSelected() error {
 	if err != nil {
 		return err
 	}
-	r.at, r.selected, r.leaving = time.Now(), selected, map[string]*bind9.Instance{}
+	r.at, r.selected, r.leaving = time.Now(), selected, map[string]*provider.Instance{}
 	if keys != nil {
 		r.letGo = keys.Hold(r.of, selected.Peers)
 	}
@@ -211,7 +211,7 @@ func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Ke
 
 // readLeaving reads a server that the class had, by the name of its row. nil: it does not run any more, so it has no
 // zone and is not asked.
-func (r *readServers) readLeaving(row string) (*bind9.Instance, error) {
+func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	namespace, name, _ := strings.Cut(row, "/")
 	server, runs, err := r.sources.Servers.Find(namespace, name)
 	if err != nil || !runs {

@@ -10,6 +10,7 @@ import (
 	listers "kubi.zone/kubizone/api/client/listers/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/agents"
 	controller "kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -56,7 +57,7 @@ type Sources struct {
 	Client  versioned.Interface
 	// Servers are those of classes with a block bind9, whose keys Secrets has, and Agents the clients of their agents.
 	Servers *transferclass.Servers
-	Agents  *transferclass.Agents
+	Agents  *agents.Agents
 	// Zones say which of them are signed; nil: none are.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets

@@ -9,7 +9,7 @@
 // /readyz that it could work; both need no credentials. (3) Its Lease, or --installation, names the installation: what
 // another one made is never changed.
 //
-// It does not know what a server consists of: it puts clients, informers and pkg/fleet together.
+// It does not know what a server consists of: it puts clients, informers and pkg/bind9/fleet together.
 //
 // Read options.go, then run.go.
 package fleet

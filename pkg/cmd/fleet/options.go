@@ -19,10 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
-	"kubi.zone/kubizone/pkg/fleet"
-	"kubi.zone/kubizone/pkg/fleet/render"
 )
 
 // Options are the flags as they were written.

@@ -20,9 +20,10 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/bind9/agents"
+	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/controller/signing"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/version"
@@ -49,7 +50,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	// Of their own: nothing waits for them.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
-	agents := transferclass.NewAgents(secrets)
+	agents := agents.New(secrets)
 	sources := delivering.Sources{
 		Members: members, Views: zones, Client: client, Servers: servers, Zones: informers.Kubizone().V1alpha1().Zones().Lister(), Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
 	}

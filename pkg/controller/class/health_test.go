@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // told answers as a test says.

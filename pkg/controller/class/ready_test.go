@@ -23,10 +23,10 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/deliverytest"
 )
 
 // readiness is a zone that is delivered by class main, its Record www, and a controller that may be restarted.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/rig"
 )
 

@@ -16,15 +16,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"kubi.zone/kubizone/cmd/webhook-server/masterfile"
+	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/delivery/webhook"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/rig"
-	"kubi.zone/kubizone/webhook-server/masterfile"
-	"kubi.zone/kubizone/webhook-server/server"
 )
 
 const secret = "a secret of both ends"

@@ -27,8 +27,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/bindagent"
-	"kubi.zone/kubizone/pkg/bindagent/rndc"
+	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/interop/subject"
@@ -176,7 +176,7 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := bindagent.New(bindagent.Config{
+	handler, err := agent.New(agent.Config{
 		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
 			return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 		}},

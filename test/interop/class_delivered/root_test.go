@@ -19,7 +19,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/controller/signing"
+	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/rig"
 )

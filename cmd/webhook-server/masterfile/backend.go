@@ -1,0 +1,333 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package masterfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// Config of a Backend.
+type Config struct {
+	// Files has the zones and where each one's file is. The files are there; their modes are kept.
+	Files map[name.Name]string
+	// Check is a program and its first arguments; the zone and a file follow. Where it fails, the file is not taken.
+	// Empty: nothing is checked.
+	Check []string
+	// Reload is a program and its first arguments; the zone follows. Empty: the name server looks for itself.
+	Reload []string
+}
+
+// commandTimeout bounds Check and Reload.
+const commandTimeout = 30 * time.Second
+
+// Backend is a server.Backend.
+type Backend struct {
+	config Config
+	zones  map[name.Name]*zone
+}
+
+type zone struct {
+	name name.Name
+	path string
+
+	mu sync.Mutex
+	// loaded says whether the name server has loaded the file as it is.
+	loaded bool
+}
+
+var _ server.Backend = (*Backend)(nil)
+
+// New makes a Backend of files that are there.
+func New(config Config) (*Backend, error) {
+	b := &Backend{config: config, zones: map[name.Name]*zone{}}
+	var wrong []error
+	for zoneName, path := range config.Files {
+		// A link is followed now: to rename over it would leave the file behind it as it is.
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			real, err = filepath.Abs(real)
+		}
+		z := &zone{name: zoneName, path: real}
+		if err == nil {
+			_, err = z.readFile()
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("zone %s: %w", zoneName, err))
+		}
+		b.zones[zoneName] = z
+	}
+	if len(config.Files) == 0 {
+		wrong = append(wrong, errors.New("no zone file: name at least one"))
+	}
+	return b, errors.Join(wrong...)
+}
+
+func (z *zone) readFile() (content, error) {
+	text, err := os.ReadFile(z.path)
+	if err != nil {
+		return content{}, err
+	}
+	c, err := parseContent(z.name, text)
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", z.path, err)
+	}
+	return c, nil
+}
+
+// Apply writes the file once, with every set that passes the check together with those before it. Each of the others is
+// refused by itself, so that a set that would keep the zone from loading keeps no other set out.
+func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
+	results := make([]error, len(sets))
+	z, ok := b.zones[zoneName]
+	if !ok {
+		for i := range results {
+			results[i] = server.UnknownZone(zoneName)
+		}
+		return results
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if err := b.applySets(ctx, z, sets, results); err != nil {
+		for i := range results {
+			if results[i] == nil {
+				results[i] = err
+			}
+		}
+	}
+	return results
+}
+
+// applySets returns an error that is meant for all sets without one in results.
+func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
+	was, err := z.readFile()
+	if err != nil {
+		return err
+	}
+	s := &bisection{b: b, z: z, sets: sets, results: results, taken: was}
+	if s.next, err = was.withNextSerial(); err != nil {
+		return fmt.Errorf("%s: %w", z.path, err)
+	}
+	defer s.dropFile()
+	which := make([]int, len(sets))
+	for i := range sets {
+		which[i] = i
+	}
+	refused, err := s.bisectSets(ctx, which)
+	// A set that was refused may need one that was taken after it, as a mail exchanger needs its address.
+	for err == nil && len(refused) > 0 && s.file != "" {
+		before := len(refused)
+		if refused, err = s.bisectSets(ctx, refused); len(refused) == before {
+			break
+		}
+	}
+	if err == nil && len(refused) > 0 && s.file == "" {
+		// Nothing says yet that it is their fault.
+		if fault := b.checkContent(ctx, z, was); fault != nil {
+			for _, i := range refused {
+				results[i] = fmt.Errorf("the file as it is, before any change: %w", fault)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if s.file != "" {
+		if err := s.replaceFile(); err != nil {
+			return err
+		}
+		z.loaded = false
+	}
+	if !z.loaded && slices.Contains(results, nil) {
+		if err := b.reloadZone(ctx, z); err != nil {
+			return err
+		}
+		z.loaded = true
+	}
+	return nil
+}
+
+// bisection finds by halves which sets a zone loads with.
+type bisection struct {
+	b       *Backend
+	z       *zone
+	sets    []protocol.RRset
+	results []error
+	// taken is the zone with the sets that have passed, next the same zone with its new serial, and file the path of
+	// that, empty before a set has passed.
+	taken, next content
+	file        string
+}
+
+// bisectSets takes all sets of which if they pass together, else each half. It returns the sets that do not pass alone;
+// they have their errors in results, as sets have that cannot be in the zone at all.
+func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
+	c, changed := s.taken, false
+	var good []int
+	for _, i := range which {
+		var differs bool
+		if c, differs, s.results[i] = c.withRRset(s.sets[i]); s.results[i] == nil {
+			good, changed = append(good, i), changed || differs
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	c.soa = s.next.soa
+	file, err := s.b.stageFile(ctx, s.z, c)
+	var fault *checkError
+	switch {
+	case err == nil:
+		s.dropFile()
+		s.taken, s.file = c, file
+		return nil, nil
+	case !errors.As(err, &fault):
+		return nil, err
+	case len(good) == 1:
+		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
+		return good, nil
+	}
+	first, err := s.bisectSets(ctx, good[:len(good)/2])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.bisectSets(ctx, good[len(good)/2:])
+	return append(first, second...), err
+}
+
+func (s *bisection) dropFile() {
+	if s.file != "" {
+		os.Remove(s.file)
+		s.file = ""
+	}
+}
+
+// replaceFile puts the file in the place of the zone's.
+func (s *bisection) replaceFile() error {
+	if err := os.Rename(s.file, s.z.path); err != nil {
+		return err
+	}
+	s.file = ""
+	// After the answer a power failure must not bring the old file back.
+	dir, err := os.Open(filepath.Dir(s.z.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// checkError says that the file as a whole would not load.
+type checkError struct{ error }
+
+func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {
+	file, err := b.stageFile(ctx, z, c)
+	if err == nil {
+		os.Remove(file)
+	}
+	return err
+}
+
+// stageFile writes a file beside the zone's that the check passes, and returns its path.
+func (b *Backend) stageFile(ctx context.Context, z *zone, c content) (path string, err error) {
+	text, err := c.marshal()
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(z.path)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(filepath.Dir(z.path), "."+filepath.Base(z.path)+".*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(file.Name())
+		}
+	}()
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", err
+	}
+	if len(b.config.Check) == 0 {
+		return file.Name(), nil
+	}
+	err = runProgram(ctx, b.config.Check, z.name.String(), file.Name())
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.Exited():
+		return "", &checkError{fmt.Errorf("zone %s would not load: %w", z.name, err)}
+	case err != nil:
+		return "", fmt.Errorf("zone %s cannot be checked: %w", z.name, err)
+	}
+	return file.Name(), nil
+}
+
+func (b *Backend) reloadZone(ctx context.Context, z *zone) error {
+	if len(b.config.Reload) == 0 {
+		return nil
+	}
+	if err := runProgram(ctx, b.config.Reload, z.name.String()); err != nil {
+		return fmt.Errorf("zone %s is written and not loaded: %w", z.name, err)
+	}
+	return nil
+}
+
+// runProgram starts a program without a shell.
+func runProgram(ctx context.Context, command []string, more ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	started := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], more...)...)
+	started.WaitDelay = time.Second
+	if out, err := started.CombinedOutput(); err != nil {
+		const most = 1000
+		text := strings.TrimSpace(string(out))
+		return fmt.Errorf("%s: %w: %s", command[0], err, text[max(0, len(text)-most):])
+	}
+	return nil
+}
+
+// Read reads the file.
+func (b *Backend) Read(_ context.Context, zoneName, owner name.Name, t rdata.Type) (protocol.RRset, error) {
+	z, ok := b.zones[zoneName]
+	if !ok {
+		return protocol.RRset{}, server.UnknownZone(zoneName)
+	}
+	c, err := z.readFile()
+	if err != nil {
+		return protocol.RRset{}, err
+	}
+	return c.findRRset(zoneName, owner, t), nil
+}
+
+// Health reads all files.
+func (b *Backend) Health(context.Context) error {
+	var wrong []error
+	for _, z := range b.zones {
+		if _, err := z.readFile(); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,138 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package masterfile
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+)
+
+// content is a zone, with its entries in the order of the file and the SOA apart.
+type content struct {
+	soa     dns.Entry
+	entries []dns.Entry
+}
+
+func parseContent(zone name.Name, text []byte) (content, error) {
+	var c content
+	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
+		if err != nil {
+			return c, fmt.Errorf("the file is not written anew while it has what is not understood: %w", err)
+		}
+		entry := dns.Entry{Name: rr.Name, Type: rr.Type, TTL: rr.TTL, Data: rr.Data}
+		switch {
+		case entry.Type == rdata.SOA && entry.Name == zone && c.soa.Data == "":
+			c.soa = entry
+		case entry.Type == rdata.SOA:
+			return c, fmt.Errorf("line %d: an SOA of another zone, or a second one", rr.Line)
+		case !zone.Encloses(entry.Name):
+			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
+		case entry.Type.CheckRecord() != nil:
+			// Signatures would be wrong after the first change, and data that is not read could not be written.
+			return c, fmt.Errorf("line %d: the file is not written anew: %w", rr.Line, entry.Type.CheckRecord())
+		default:
+			c.entries = append(c.entries, entry)
+		}
+	}
+	if c.soa.Data == "" {
+		return c, fmt.Errorf("the file has no SOA of %s", zone)
+	}
+	return c, nil
+}
+
+func (c content) marshal() ([]byte, error) {
+	var text bytes.Buffer
+	_, err := zonefile.Write(&text, func(yield func(dns.Entry) bool) {
+		if yield(c.soa) {
+			slices.Values(c.entries)(yield)
+		}
+	})
+	return text.Bytes(), err
+}
+
+// withNextSerial returns c with the serial after its own.
+func (c content) withNextSerial() (content, error) {
+	fields := strings.Fields(c.soa.Data)
+	if len(fields) != 7 {
+		return c, fmt.Errorf("SOA %q: has no seven fields", c.soa.Data)
+	}
+	number, err := strconv.ParseUint(fields[2], 10, 32)
+	if err != nil {
+		return c, fmt.Errorf("SOA %q: %w", c.soa.Data, err)
+	}
+	fields[2] = serial.Serial(number).Next().String()
+	c.soa.Data = strings.Join(fields, " ")
+	return c, nil
+}
+
+func (c content) findRRset(zone, owner name.Name, t rdata.Type) protocol.RRset {
+	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
+	for _, entry := range c.entries {
+		if entry.Name == owner && entry.Type == t {
+			set.TTL = entry.TTL
+			set.Data = append(set.Data, entry.Data)
+		}
+	}
+	slices.Sort(set.Data)
+	return set
+}
+
+// withRRset replaces an RRset. It reports whether that changes anything.
+func (c content) withRRset(set protocol.RRset) (content, bool, error) {
+	if set.Type == rdata.NS && set.Name == set.Zone && len(set.Data) == 0 {
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
+	}
+	before := c.findRRset(set.Zone, set.Name, set.Type)
+	if len(set.Data) == 0 && len(before.Data) > 0 && c.hasLastAddress(set) {
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, which does not load without an address of it; name another one first", set.Name)
+	}
+	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || len(set.Data) == 0) {
+		return c, false, nil
+	}
+	var entries []dns.Entry
+	for _, entry := range c.entries {
+		if entry.Name != set.Name || entry.Type != set.Type {
+			if entry.Name == set.Name && len(set.Data) > 0 && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
+				return c, false, server.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name, entry.Type)
+			}
+			entries = append(entries, entry)
+		}
+	}
+	if set.Name == set.Zone && set.Type == rdata.CNAME && len(set.Data) > 0 {
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is the zone itself, which has an SOA, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name)
+	}
+	for _, data := range set.Data {
+		entries = append(entries, dns.Entry{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data})
+	}
+	c.entries = entries
+	return c, true, nil
+}
+
+// hasLastAddress says whether the set is the last addresses of a name server of the zone.
+func (c content) hasLastAddress(set protocol.RRset) bool {
+	if set.Type != rdata.A && set.Type != rdata.AAAA {
+		return false
+	}
+	serves := false
+	for _, entry := range c.entries {
+		switch {
+		case entry.Name == set.Name && entry.Type != set.Type && (entry.Type == rdata.A || entry.Type == rdata.AAAA):
+			return false
+		case entry.Name == set.Zone && entry.Type == rdata.NS && entry.Data == set.Name.String():
+			serves = true
+		}
+	}
+	return serves
+}

@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// Config of a Backend.
+type Config struct {
+	// Server is HOST:PORT.
+	Server string
+	// Key signs updates and questions, and has to sign the answers.
+	Key transfer.Key
+	// Timeout bounds one exchange; 0: 10 s.
+	Timeout time.Duration
+}
+
+// Backend is a server.Backend.
+type Backend struct {
+	config Config
+	// knows is a zone for which the server has taken the key, or refused it; nil before.
+	knows atomic.Pointer[name.Name]
+}
+
+var _ server.Conditional = (*Backend)(nil)
+
+const defaultTimeout = 10 * time.Second
+
+// New makes a Backend and connects to nothing.
+func New(config Config) (*Backend, error) {
+	var wrong []error
+	if _, port, err := net.SplitHostPort(config.Server); err != nil || port == "" {
+		wrong = append(wrong, fmt.Errorf("server %q: must be HOST:PORT", config.Server))
+	}
+	if config.Key.MAC == nil {
+		wrong = append(wrong, errors.New("key: updates are signed; give one"))
+	}
+	if config.Timeout < 0 {
+		wrong = append(wrong, errors.New("timeout: must be positive"))
+	}
+	if config.Timeout == 0 {
+		config.Timeout = defaultTimeout
+	}
+	return &Backend{config: config}, errors.Join(wrong...)
+}
+
+// Apply sends an update for each RRset.
+func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
+	results := make([]error, len(sets))
+	for i, set := range sets {
+		results[i] = b.replaceRRset(ctx, zone, set, nil)
+	}
+	return results
+}
+
+// ApplyWhere makes what was there a prerequisite of each update (RFC 2136 §2.4).
+func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
+	results := make([]error, len(sets))
+	for i, set := range sets {
+		results[i] = b.replaceRRset(ctx, zone, set, &present[i])
+	}
+	return results
+}
+
+// replaceRRset writes an RRset, with present only where that stands there.
+func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
+	records, err := packRecords(set)
+	if err != nil {
+		return err
+	}
+	update := updateOf(zone)
+	if present != nil {
+		stand, err := packRecords(*present)
+		switch {
+		case err != nil:
+			return err
+		case len(stand) == 0:
+			update.RRsetNotUsed([]mdns.RR{emptyOf(set)})
+		default:
+			update.Used(stand)
+		}
+	}
+	switch {
+	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
+	case set.Type == rdata.NS && set.Name == zone:
+		// A server leaves them alone when all are deleted at once (RFC 2136 §3.4.2.3), so they are deleted one by one,
+		// and the new ones are there before.
+		present, err := b.Read(ctx, zone, set.Name, set.Type)
+		if err != nil {
+			return err
+		}
+		update.Insert(records)
+		present.Data = slices.DeleteFunc(present.Data, func(data string) bool { return slices.Contains(set.Data, data) })
+		gone, err := packRecords(present)
+		if err != nil {
+			return err
+		}
+		if len(gone) > 0 {
+			update.Remove(gone)
+		}
+	default:
+		update.RemoveRRset([]mdns.RR{emptyOf(set)})
+		update.Insert(records)
+	}
+	switch code, err := b.sendUpdate(ctx, zone, update); {
+	case err == nil && code == mdns.RcodeSuccess:
+	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
+		return server.Changed(set)
+	case err == nil && b.blamesRecords(ctx, zone, code):
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; its log says why", mdns.RcodeToString[code], set.Name, set.Type)
+	default:
+		return b.describeFailure(zone, code, err)
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	there, err := b.hasRecords(ctx, zone, records)
+	if err == nil && !there {
+		return server.Beside("%s %s cannot stand beside what else is at the name; remove that first", set.Name, set.Type)
+	}
+	return err
+}
+
+// blamesRecords says whether a refusal is about the records alone: an update of the same zone that does nothing is
+// taken.
+func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
+	switch code {
+	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
+	default:
+		return false // SERVFAIL is the server's own trouble, and passes.
+	}
+	empty, err := b.sendUpdate(ctx, zone, updateOf(zone))
+	return err == nil && empty == mdns.RcodeSuccess
+}
+
+// hasRecords asks by a prerequisite and no update whether the zone has exactly these records, their TTL apart. Unlike a
+// query that sees below delegations, and is answered by no wildcard.
+func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
+	ask := updateOf(zone)
+	ask.Used(records)
+	switch code, err := b.sendUpdate(ctx, zone, ask); {
+	case err == nil && code == mdns.RcodeSuccess:
+		return true, nil
+	case err == nil && code == mdns.RcodeNXRrset:
+		return false, nil
+	default:
+		return false, b.describeFailure(zone, code, err)
+	}
+}
+
+// Read asks for an RRset.
+func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
+	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
+	exists := updateOf(zone)
+	exists.RRsetUsed([]mdns.RR{emptyOf(set)})
+	switch code, err := b.sendUpdate(ctx, zone, exists); {
+	case err != nil || code != mdns.RcodeSuccess && code != mdns.RcodeNXRrset:
+		return set, b.describeFailure(zone, code, err)
+	case code == mdns.RcodeNXRrset:
+		return set, nil
+	}
+	query := new(mdns.Msg)
+	query.SetQuestion(owner.String(), uint16(t))
+	query.RecursionDesired = false
+	answer, err := b.exchangeMessages(ctx, query)
+	if err != nil {
+		return set, err
+	}
+	// Name servers of a delegation and their addresses are in the sections for referrals.
+	for _, section := range [][]mdns.RR{answer.Answer, answer.Ns, answer.Extra} {
+		for _, rr := range section {
+			header := rr.Header()
+			if header.Rrtype != uint16(t) || mdns.CanonicalName(header.Name) != owner.String() {
+				continue
+			}
+			data, err := dataOf(t, rr, zone)
+			if err != nil {
+				return set, err
+			}
+			set.TTL = header.Ttl
+			set.Data = append(set.Data, data)
+		}
+	}
+	if len(set.Data) == 0 {
+		return set, fmt.Errorf("%s %s is there, and the server does not answer with it: it lies below a delegation", owner, t)
+	}
+	slices.Sort(set.Data)
+	set.Data = slices.Compact(set.Data)
+	return set, nil
+}
+
+// Health asks for the SOA of a zone that the server has shown to have, before the first one for the root's. An answer
+// that it signed says that it is there and knows the key. One without a signature says nothing of the key: Knot signs
+// nothing about a zone that it has not.
+func (b *Backend) Health(ctx context.Context) error {
+	zone := b.knows.Load()
+	query := new(mdns.Msg)
+	query.SetQuestion(cmp.Or(zone, &name.Root).String(), mdns.TypeSOA)
+	query.RecursionDesired = false
+	_, err := b.exchangeMessages(ctx, query)
+	var refusal *transfer.Refusal
+	if errors.As(err, &refusal) && refusal.TSIG == 0 && (refusal.Rcode == mdns.RcodeRefused || refusal.Rcode == mdns.RcodeNotAuth) {
+		b.knows.CompareAndSwap(zone, nil) // it has the zone no more
+		return nil
+	}
+	return err
+}
+
+func updateOf(zone name.Name) *mdns.Msg {
+	message := new(mdns.Msg)
+	message.SetUpdate(zone.String())
+	return message
+}
+
+func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
+	answer, err := b.exchangeMessages(ctx, update)
+	var refusal *transfer.Refusal
+	if err == nil && answer.Rcode == mdns.RcodeSuccess || errors.As(err, &refusal) && refusal.TSIG != 0 {
+		b.knows.Store(&zone)
+	}
+	switch {
+	case err == nil:
+		return answer.Rcode, nil
+	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
+		return 0, err
+	}
+	// The signature of a NOTAUTH is not read by the library, and what is answered for it stops clients for good. So
+	// the server is asked in another way whether it has the zone.
+	query := new(mdns.Msg)
+	query.SetQuestion(zone.String(), mdns.TypeSOA)
+	query.RecursionDesired = false
+	answer, asked := b.exchangeMessages(ctx, query)
+	if asked == nil && !(answer.Authoritative && slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })) {
+		return mdns.RcodeNotAuth, nil
+	}
+	return 0, err
+}
+
+// exchangeMessages signs, sends, and checks the answer.
+func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.config.Timeout)
+	defer cancel()
+	answer, err := func() (*mdns.Msg, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.config.Server)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		deadline, _ := ctx.Deadline()
+		if err := conn.SetDeadline(deadline); err != nil {
+			return nil, err
+		}
+		return transfer.Exchange(ctx, conn, message, &b.config.Key)
+	}()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.config.Server, err)
+	}
+	return answer, nil
+}
+
+// describeFailure is what an answer to an update means.
+func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case code == mdns.RcodeNotAuth, code == mdns.RcodeNotZone:
+		return server.UnknownZone(zone)
+	case code == mdns.RcodeRefused:
+		return fmt.Errorf("%s: %s of zone %s: allow updates with the key %s", b.config.Server, mdns.RcodeToString[code], zone, b.config.Key.Name)
+	}
+	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
+}
+
+// packRecords goes by the wire format, so no text of a client is parsed by a second set of rules.
+func packRecords(set protocol.RRset) ([]mdns.RR, error) {
+	var records []mdns.RR
+	for _, data := range set.Data {
+		value, err := rdata.Parse(set.Type, data)
+		if err != nil {
+			return nil, protocol.Refuse(protocol.CodeInvalidValue, "value: %v", err)
+		}
+		wire, err := value.Pack(set.Zone)
+		if err != nil {
+			return nil, protocol.Refuse(protocol.CodeInvalidValue, "value: %v", err)
+		}
+		unknown := &mdns.RFC3597{Hdr: headerOf(set), Rdata: hex.EncodeToString(wire)}
+		unknown.Hdr.Rdlength = uint16(len(wire))
+		records = append(records, unknown)
+	}
+	return records, nil
+}
+
+// dataOf is a record's data in our spelling.
+func dataOf(t rdata.Type, rr mdns.RR, zone name.Name) (string, error) {
+	unknown := new(mdns.RFC3597)
+	if err := unknown.ToRFC3597(rr); err != nil {
+		return "", fmt.Errorf("%s %s: %w", rr.Header().Name, t, err)
+	}
+	return rdata.FromRR(t, fmt.Sprintf(`\# %d %s`, len(unknown.Rdata)/2, strings.ToUpper(unknown.Rdata)), zone)
+}
+
+func headerOf(set protocol.RRset) mdns.RR_Header {
+	return mdns.RR_Header{Name: set.Name.String(), Rrtype: uint16(set.Type), Class: mdns.ClassINET, Ttl: set.TTL}
+}
+
+func emptyOf(set protocol.RRset) mdns.RR { return &mdns.ANY{Hdr: headerOf(set)} }

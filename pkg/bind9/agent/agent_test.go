@@ -1,0 +1,650 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// primaryZone is the body of a zone with its name server inside.
+func primaryZone(zone string, records ...protocol.Record) map[string]any {
+	return map[string]any{
+		"zoneName": zone, "zoneType": "primary", "updateKeyName": "agent",
+		"zoneConfig": map[string]any{
+			"ttl": 300, "soa": map[string]any{"primaryNs": "ns", "adminEmail": "host.master@example.org", "serial": 7},
+			"nameServers": []string{"ns"}, "nameServerIps": map[string]string{"ns": "2001:db8::53"}, "records": records,
+		},
+	}
+}
+
+func configOf(body map[string]any) map[string]any { return body["zoneConfig"].(map[string]any) }
+
+// TestZone_livesOnce: a zone is made, found, changed and removed, and a repeated request changes nothing (A1, A2).
+func TestZone_livesOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	asked := primaryZone("Example.ORG.", protocol.Record{Name: "www", Type: "A", Value: "192.0.2.1"})
+	f.want(404, "no zone example.org", "GET", "/zones/example.org/status", nil)
+	f.want(201, "is made", "POST", "/zones", asked)
+	if got := f.dig("SOA", "example.org"); got != `ns.example.org._host\.master.example.org._7_3600_600_604800_86400` {
+		t.Errorf("SOA: %s", got)
+	}
+	if got := f.dig("AAAA", "ns.example.org"); got != "2001:db8::53" {
+		t.Errorf("IPv6 glue: %s", got)
+	}
+	f.want(201, "added", "POST", "/zones/example.org/records", `{"name":"late","type":"TXT","value":"\"by update\""}`)
+	files := f.readFiles()
+	if len(files) != 2 {
+		t.Fatalf("the zone has %d files, want a file and a journal: %v", len(files), files)
+	}
+	f.want(200, "not touched", "POST", "/zones", asked)
+	other := primaryZone("example.org")
+	configOf(other)["alsoNotify"] = []string{"192.0.2.9:5300", "[2001:db8::9]:53 key agent"}
+	f.want(409, "another also-notify", "POST", "/zones", other)
+	if again := f.readFiles(); fmt.Sprint(again) != fmt.Sprint(files) {
+		t.Errorf("a second POST changed files:\n%v\n%v", files, again)
+	}
+	f.want(200, "also-notify", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"],"allowTransfer":["key agent","127.0.0.0/8"]}`)
+	f.want(200, "already", "PATCH", "/zones/example.org", `{"alsoNotify":["192.0.2.9:5300","[2001:db8::9]:53 key agent"]}`)
+	f.want(200, "allow-transfer", "PATCH", "/zones/example.org", `{"allowTransfer":[]}`)
+	f.want(200, "not touched", "POST", "/zones", other)
+	info := f.want(200, "example.org", "GET", "/zones/example.org", nil)
+	if info.body["serial"] != 8.0 || info.body["zoneType"] != "primary" {
+		t.Errorf("zone: %s", info)
+	}
+	f.want(200, `["example.org"]`, "GET", "/zones", nil)
+
+	// A record that was written by update survives a restart of named: the second POST left the journal alone.
+	f.bind.Stop()
+	if err := f.bind.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.dig("TXT", "late.example.org"); got != `"by_update"` {
+		t.Errorf("after a restart: %s", got)
+	}
+	f.want(200, "removed", "DELETE", "/zones/example.org", nil)
+	f.want(404, "", "DELETE", "/zones/example.org", nil)
+	f.want(200, `"zones":[]`, "GET", "/zones", nil)
+	for _, word := range []string{"reload", "freeze", "thaw", "sync", "notify", "retransfer"} {
+		f.want(404, "no zone", "POST", "/zones/example.org/"+word, nil)
+	}
+	f.want(201, "is made", "POST", "/zones", asked)
+	if got := f.dig("TXT", "late.example.org"); got != "" {
+		t.Errorf("a new zone has what the old one had: %s", got)
+	}
+}
+
+// readFiles are the files of zones in named's directory, with their octets.
+func (f *fixture) readFiles() map[string]string {
+	files := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(f.bind.Dir(), "*.zone*"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, path := range paths {
+		octets, err := os.ReadFile(path)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		files[filepath.Base(path)] = string(octets)
+	}
+	return files
+}
+
+// TestZone_hasAnyName: names that bindcar refuses are names (A4).
+func TestZone_hasAnyName(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	for zone, path := range map[string]string{
+		".": "%2E", "_tcp.example.org": "_tcp.example.org", "0/25.2.0.192.in-addr.arpa": "0%2F25.2.0.192.in-addr.arpa", "xn--bcher-kva.example": "b%C3%BCcher.example",
+	} {
+		asked := primaryZone(zone)
+		if strings.ContainsAny(zone, "_/") {
+			configOf(asked)["nameServers"], configOf(asked)["nameServerIps"] = []string{"ns.example.net."}, map[string]string{"ns.example.net.": "192.0.2.1"}
+			configOf(asked)["soa"].(map[string]any)["primaryNs"] = "ns.example.net." // no host name is below _tcp
+		}
+		f.want(201, "", "POST", "/zones", asked)
+		f.want(200, "", "GET", "/zones/"+path+"/status", nil)
+		f.want(201, "", "POST", "/zones/"+path+"/records", `{"name":"_a._b","type":"TXT","value":"x"}`)
+		if got := f.dig("TXT", "_a._b."+strings.TrimPrefix(zone, ".")); got != `"x"` {
+			t.Errorf("%s: %q", zone, got)
+		}
+	}
+	f.want(200, `".","0/25.2.0.192.in-addr.arpa","_tcp.example.org","xn--bcher-kva.example"`, "GET", "/zones", nil)
+	for zone, why := range map[string]string{
+		"*.example.org": "wildcard", "a b.example": "zoneName", `x"; }; zone y { type primary`: "zoneName", "": "zoneName", strings.Repeat("a.", 120) + "example": "file name",
+	} {
+		f.want(400, why, "POST", "/zones", primaryZone(zone))
+	}
+	f.want(200, "removed", "DELETE", "/zones/%2E", nil)
+	f.want(200, `"count":3`, "GET", "/zones", nil)
+}
+
+// TestZone_hasEveryType: a value of each type goes into a new zone, into a running one, and out of it (A4).
+func TestZone_hasEveryType(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../dns/rdata/testdata/values.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, nil)
+	zone := name.MustParse("types.example.")
+	var records []protocol.Record
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		typeText, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		rrtype, err := rdata.ParseType(typeText)
+		if !ok || seen[typeText] || strings.HasPrefix(line, "#") || err != nil || rrtype.CheckRecord() != nil {
+			continue
+		}
+		data, err := rdata.FromRR(rrtype, value, zone)
+		if err != nil {
+			continue // a text without quotes, which a Record takes and a file does not
+		}
+		wire, err := rdata.Value{Type: rrtype, Text: data}.Pack(zone)
+		if err != nil || rdata.CheckLoadable(rrtype, wire) != nil {
+			continue
+		}
+		seen[typeText] = true
+		records = append(records, protocol.Record{Name: fmt.Sprintf("r%d", len(records)), Type: typeText, Value: value})
+		if rrtype == rdata.DS { // stands at a cut alone
+			records = append(records, protocol.Record{Name: records[len(records)-1].Name, Type: "NS", Value: "ns.example.net."})
+		}
+	}
+	records = append(records, protocol.Record{Name: "generic", Type: "TYPE65280", Value: `\# 3 ABCDEF`}, protocol.Record{Name: "mail", Type: "A", Value: "192.0.2.1"}, protocol.Record{Name: "ns1", Type: "A", Value: "192.0.2.1"})
+	if len(records) < 40 {
+		t.Fatalf("only %d types are tried", len(records))
+	}
+	f.want(201, "made", "POST", "/zones", primaryZone(zone.String(), records...))
+	transfer := func() (all []string) {
+		listed, err := f.bind.Transfer(t.Context(), zone.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(listed, func(line string) bool {
+			return strings.Contains(line, "SOA") || strings.Contains(line, "TYPE65534") // BIND's own note, after an update of keys
+		})
+	}
+	path := "/zones/types.example/records"
+	made := transfer()
+	if len(made) != len(records)+2 {
+		t.Errorf("%d records were made, and the zone has %d", len(records)+2, len(made))
+	}
+	for _, record := range records {
+		f.want(200, "removed", "DELETE", path, map[string]any{"name": record.Name, "type": record.Type, "value": record.Value})
+	}
+	if left := transfer(); len(left) != 2 {
+		t.Errorf("removed, and still there: %q", left)
+	}
+	slices.Reverse(records) // the hosts, and the NS of the DS, come first
+	for _, record := range records {
+		f.want(201, "added", "POST", path, map[string]any{"name": record.Name, "type": record.Type, "value": record.Value, "ttl": 300})
+	}
+	if again := transfer(); !slices.Equal(again, made) {
+		t.Errorf("by update:\n%q\nin the file:\n%q", again, made)
+	}
+}
+
+// TestRecords_areWrittenOrRefused: an update does what was asked for, or an error says why not.
+func TestRecords_areWrittenOrRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.want(201, "", "POST", "/zones", primaryZone("example.org", protocol.Record{Name: "mx1", Type: "A", Value: "192.0.2.1"}, protocol.Record{Name: "mx3", Type: "A", Value: "192.0.2.1"}))
+	const path = "/zones/example.org/records"
+	f.want(201, "added", "POST", path, `{"name":"a","type":"MX","value":"mx1","priority":10}`)
+	f.want(201, "added", "POST", path, `{"name":"a","type":"MX","value":"mx1","priority":10}`)
+	f.want(201, "added", "POST", path, `{"name":"a.example.org.","type":"mx","value":"20 mx2.example.net.","ttl":60}`)
+	if got := f.dig("MX", "a.example.org"); got != "10_mx1.example.org. 20_mx2.example.net." {
+		t.Errorf("MX: %s", got)
+	}
+	f.want(200, "changed", "PUT", path, `{"name":"a","type":"MX","currentValue":"mx1","newValue":"mx3","priority":10}`)
+	f.want(200, "changed", "PUT", path, `{"name":"a","type":"MX","currentValue":"10 mx3","newValue":"5 mx3"}`)
+	f.want(201, "added", "POST", path, `{"name":"b","type":"A","value":"192.0.2.1","priority":10}`)
+	f.want(200, "removed", "DELETE", path, `{"name":"a","type":"MX","value":"20 mx2.example.net."}`)
+	if got := f.dig("MX", "a.example.org"); got != "5_mx3.example.org." {
+		t.Errorf("MX: %s", got)
+	}
+	f.want(200, "removed", "DELETE", path, `{"name":"a","type":"MX"}`)
+	f.want(200, "removed", "DELETE", path, `{"name":"a","type":"MX"}`)
+
+	f.want(201, "", "POST", path, `{"name":"c","type":"CNAME","value":"x"}`)
+	f.want(201, "", "POST", path, `{"name":"c","type":"CNAME","value":"y"}`)
+	if got := f.dig("CNAME", "c.example.org"); got != "y.example.org." {
+		t.Errorf("CNAME: %s", got)
+	}
+	f.want(409, "a CNAME stands beside no other type", "POST", path, `{"name":"c","type":"A","value":"192.0.2.1"}`)
+	f.want(409, "a CNAME stands beside no other type", "POST", path, `{"name":"ns","type":"CNAME","value":"y"}`)
+	f.want(409, "left the record out", "POST", path, `{"name":"uncut","type":"DS","value":"60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118"}`)
+	f.want(400, "named refuses the record", "POST", path, `{"name":"a","type":"MX","value":"10 nowhere"}`)
+
+	for body, why := range map[string]string{
+		`{"name":"a","type":"A","value":"192.0.2.256"}`:              "record.value",
+		`{"name":"a.example.net.","type":"A","value":"1.2.3.4"}`:     "is not in zone",
+		`{"name":"a","type":"NOPE","value":"1.2.3.4"}`:               "type",
+		`{"name":"a","type":"SOA","value":"1.2.3.4"}`:                "SOA",
+		`{"name":"a","type":"A"}`:                                    "value: is missing",
+		`{"name":"a","type":"A","value":"1.2.3.4","ttl":2147483648}`: "ttl",
+		`{"name":"a","type":"TXT","value":"\"a\"\nb A 1.2.3.4"}`:     "record.value",
+		`{`: "body",
+	} {
+		f.want(400, why, "POST", path, body)
+	}
+	f.want(404, "no zone", "POST", "/zones/nope.example/records", `{"name":"a","type":"A","value":"192.0.2.1"}`)
+	fixed := primaryZone("fixed.example")
+	delete(fixed, "updateKeyName")
+	f.want(201, "", "POST", "/zones", fixed)
+	f.want(400, "takes no updates", "POST", "/zones/fixed.example/records", `{"name":"a","type":"A","value":"192.0.2.1"}`)
+	f.want(409, "", "POST", "/zones/fixed.example/freeze", nil)
+	f.want(200, "reloaded", "POST", "/zones/fixed.example/reload", nil)
+	f.want(200, "allow-update", "PATCH", "/zones/fixed.example", `{"allowUpdate":["192.0.2.1"]}`)
+	f.want(409, "REFUSED", "POST", "/zones/fixed.example/records", `{"name":"a","type":"A","value":"192.0.2.1"}`)
+	f.want(200, "frozen", "POST", "/zones/example.org/freeze", nil)
+	f.want(409, "frozen", "POST", path, `{"name":"late","type":"A","value":"192.0.2.1"}`)
+	f.want(200, "thawed", "POST", "/zones/example.org/thaw", nil)
+	f.want(201, "", "POST", path, `{"name":"late","type":"A","value":"192.0.2.1"}`)
+}
+
+// TestSecondary_transfersByKey: a secondary with a key fetches, survives a restart without its primary, and is known
+// before it has anything.
+func TestSecondary_transfersByKey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	far, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{agentKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", UpdateKey: "agent",
+		Text: "example.org. 300 IN SOA ns h 9 3600 600 86400 300\nexample.org. 300 IN NS ns\nns.example.org. 300 IN A 192.0.2.1\n"}}})
+	rig.SkipMissing(t, err)
+	defer far.Close()
+	body := func(zone string, primaries ...string) map[string]any {
+		return map[string]any{"zoneName": zone, "zoneType": "secondary", "zoneConfig": map[string]any{"ttl": 1, "soa": map[string]any{"primaryNs": "x.", "adminEmail": "x."}, "nameServers": []string{}, "nameServerIps": map[string]string{}, "primaries": primaries}}
+	}
+	f.want(400, "primaries: a secondary zone needs at least one", "POST", "/zones", body("example.org"))
+	f.want(201, "", "POST", "/zones", body("example.org", far.Addr.String()+" key agent"))
+	if err := f.bind.WaitSerial(t.Context(), "example.org.", 9); err != nil {
+		t.Fatal(err)
+	}
+	f.want(200, "transferred anew", "POST", "/zones/example.org/retransfer", nil)
+	f.want(201, "", "POST", "/zones", body("empty.example", far.Addr.String()))
+	f.want(200, "loaded: no", "GET", "/zones/empty.example/status", nil)
+	f.want(200, "not touched", "POST", "/zones", body("empty.example", far.Addr.String()))
+	f.want(409, "another primaries", "POST", "/zones", body("empty.example", "192.0.2.1"))
+	f.want(200, `["empty.example","example.org"]`, "GET", "/zones", nil)
+	f.want(400, "its primary", "POST", "/zones/example.org/records", `{"name":"a","type":"A","value":"192.0.2.1"}`)
+	f.want(200, "primaries", "PATCH", "/zones/empty.example", `{"primaries":["192.0.2.1","[2001:db8::1]:5353"]}`)
+	far.Stop()
+	f.bind.Stop()
+	if err := f.bind.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.dig("A", "ns.example.org"); got != "192.0.2.1" {
+		t.Errorf("after a restart without its primary: %q", got)
+	}
+	f.want(200, "removed", "DELETE", "/zones/example.org", nil)
+	f.want(200, "removed", "DELETE", "/zones/empty.example", nil)
+	f.want(200, `"count":0`, "GET", "/zones", nil)
+}
+
+// TestZone_ofTheConfigurationIsLeftAlone: zones of named.conf and members of catalogs are shown, and changed elsewhere.
+func TestZone_ofTheConfigurationIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	const soa = " 300 IN SOA ns.invalid. h.invalid. 1 3600 600 86400 300\n"
+	far, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{
+		{Zone: "catalog.example.", Text: "catalog.example." + soa + "catalog.example. 0 IN NS invalid.\nversion.catalog.example. 0 IN TXT \"2\"\na.zones.catalog.example. 0 IN PTR member.example.\n"},
+		{Zone: "member.example.", Text: "member.example." + soa + "member.example. 300 IN NS ns.invalid.\n"},
+	}})
+	rig.SkipMissing(t, err)
+	defer far.Close()
+	f := newFixture(t, func(named *rig.BINDConfig, _ *Config) {
+		named.Primaries = []rig.PrimaryZone{{Zone: "static.example.", Text: "static.example." + soa + "static.example. 300 IN NS ns.invalid.\n"}}
+		named.Catalogs = []rig.SecondaryZone{{Zone: "catalog.example.", Primary: far.Addr}}
+	})
+	if err := f.bind.WaitSerial(t.Context(), "member.example.", 1); err != nil {
+		t.Fatal(err)
+	}
+	for zone, why := range map[string]string{"static.example": "stands in named's configuration", "member.example": "member of a catalog zone"} {
+		f.want(200, "serial: 1", "GET", "/zones/"+zone+"/status", nil)
+		f.want(200, `"serial":1`, "GET", "/zones/"+zone, nil)
+		f.want(409, why, "DELETE", "/zones/"+zone, nil)
+		f.want(409, why, "PATCH", "/zones/"+zone, `{"allowTransfer":["any"]}`)
+		f.want(409, "", "POST", "/zones", primaryZone(zone))
+		if f.dig("SOA", zone) == "" {
+			t.Errorf("%s is gone", zone)
+		}
+	}
+	f.want(200, "", "POST", "/server/reconfig", nil)
+	f.want(200, "server is up and running", "GET", "/server/status", nil)
+}
+
+// TestDNSSEC_followsTheZone: a zone is signed, its DS are those of BIND's own tool, and signing ends in order.
+func TestDNSSEC_followsTheZone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.want(404, "is not signed", "GET", "/zones/example.org/ds", nil)
+	f.want(409, "", "POST", "/zones/example.org/dnssec/checkds", `{"keyTag":1,"ds":"published"}`)
+	f.want(400, "dnssecPolicy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"a b"}`)
+	f.want(409, "", "PATCH", "/zones/example.org", `{"dnssecPolicy":"unknown"}`)
+	f.want(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"default","inlineSigning":true}`)
+	var status protocol.ZoneResponse
+	waitFor(t, "the zone is signed", func() bool {
+		status = protocol.ZoneResponse{}
+		if err := json.Unmarshal([]byte(f.want(200, "", "GET", "/zones/example.org/status", nil).text), &status); err != nil {
+			t.Fatal(err)
+		}
+		return status.DNSSEC != nil && status.DNSSEC.Signed && len(status.DNSSEC.Keys) == 1 && f.dig("DNSKEY", "example.org") != ""
+	})
+	key := status.DNSSEC.Keys[0]
+	if status.DNSSEC.Policy != "default" || key.Role != "CSK" || !key.Published || key.DSState != "hidden" || key.Goal != "omnipresent" {
+		t.Errorf("DNSSEC: %+v", status.DNSSEC)
+	}
+	var ds protocol.DS
+	if err := json.Unmarshal([]byte(f.want(200, "", "GET", "/zones/example.org/ds", nil).text), &ds); err != nil {
+		t.Fatal(err)
+	}
+	tool, err := rig.Find("dnssec-dsfromkey", "apt-get install bind9-utils")
+	rig.SkipMissing(t, err)
+	files, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kexample.org.*.key"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("keys: %v, %v", files, err)
+	}
+	out, err := exec.CommandContext(t.Context(), tool, "-2", files[0]).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ds.Records) != 1 || ds.Records[0].RR != strings.TrimSpace(string(out)) || ds.Records[0].KeyTag != key.Tag || ds.Records[0].CDS {
+		t.Errorf("DS %+v; dnssec-dsfromkey says %s", ds.Records, out)
+	}
+	f.want(409, "no matching key", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`, key.Tag^1))
+	f.want(400, "ds", "POST", "/zones/example.org/dnssec/checkds", `{"keyTag":1,"ds":"gone"}`)
+	f.want(404, "no zone", "POST", "/zones/nope.example/dnssec/checkds", `{"keyTag":1,"ds":"published"}`)
+	f.want(200, "published", "POST", "/zones/example.org/dnssec/checkds", fmt.Sprintf(`{"keyTag":%d,"ds":"published"}`, key.Tag))
+	f.want(409, "insecure", "PATCH", "/zones/example.org", `{"dnssecPolicy":"none"}`)
+	f.want(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"insecure"}`)
+	if status.DNSSEC.UnsignedSerial == nil || *status.DNSSEC.UnsignedSerial == 0 {
+		t.Errorf("serial of the unsigned zone: %+v", status.DNSSEC)
+	}
+	f.want(400, "keys", "DELETE", "/zones/example.org?keys=all", nil)
+	f.want(200, "removed", "DELETE", "/zones/example.org?keys=remove", nil)
+	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kexample.org.*")); err != nil || len(left) > 0 {
+		t.Errorf("keys of the zone that was removed: %v, %v", left, err)
+	}
+}
+
+// waitFor asks again until it is so.
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(2 * time.Minute)
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// TestReady_failsWithNamed: the agent is not ready, and answers 503 with Retry-After, while named is away (A2, A3).
+func TestReady_failsWithNamed(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
+	f.token = "" // open to all
+	f.want(200, `["zone_dir: ok","rndc: ok","dns: ok","zones: ok"]`, "GET", "/ready", nil)
+	f.want(200, `"agent":"kubizone"`, "GET", "/health", nil)
+	f.bind.Stop()
+	f.want(200, "", "GET", "/ready", nil) // the last look answers for a second
+	now = now.Add(readyAge)
+	f.want(503, `["zone_dir: ok","rndc: error","dns: error"]`, "GET", "/ready", nil)
+	f.want(200, "", "GET", "/health", nil)
+	f.token = testToken
+	for _, path := range []string{"/zones/example.org/status", "/server/status"} {
+		f.want(503, "does not answer", "GET", path, nil)
+	}
+	f.want(503, "does not answer", "POST", "/zones", primaryZone("example.org"))
+	f.want(503, "does not answer", "DELETE", "/zones/example.org", nil)
+	if files := f.readFiles(); len(files) != 0 {
+		t.Errorf("files of a zone that was not made: %v", files)
+	}
+	if err := f.bind.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(readyAge)
+	f.want(200, "", "GET", "/ready", nil)
+	metrics := f.ask("GET", "/metrics", nil)
+	for _, line := range []string{`kubizone_bindagent_requests_total{method="GET",route="/api/v1/ready",code="503"} 1`, `kubizone_bindagent_commands_total{command="status",result="ok"} 2`, `kubizone_bindagent_info{version="test"} 1`} {
+		if !strings.Contains(metrics.text, line+"\n") {
+			t.Errorf("no line %s in\n%s", line, metrics.text)
+		}
+	}
+}
+
+// TestRequests_areBounded: a request that is too long, too fast or not ours is refused before named is asked (A5, A6).
+func TestRequests_areBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) {
+		config.Now = func() time.Time { return now }
+		config.Rate, config.Burst = 1, 3
+	})
+	f.want(413, "longer than", "POST", "/zones", bytes.Repeat([]byte("x"), maxBody+1))
+	f.token = "another"
+	f.want(401, "not our token", "GET", "/zones", nil)
+	f.want(401, "not our token", "POST", "/zones", "not even JSON")
+	limited := f.want(429, "", "GET", "/zones", nil)
+	if limited.header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %v", limited.header)
+	}
+	// Open paths have a share of their own: a prober at the same address is answered, and bounded too.
+	f.want(200, "", "GET", "/ready", nil)
+	f.want(200, "", "GET", "/health", nil)
+	f.want(200, "", "GET", "/ready", nil)
+	f.want(429, "more requests than", "GET", "/health", nil)
+	now = now.Add(time.Second)
+	f.want(200, "", "GET", "/health", nil)
+	f.token = testToken
+	f.want(200, "", "GET", "/zones", nil)
+}
+
+// silent is a control channel that answers nothing until the request is given up.
+type silent struct{ asked chan struct{} }
+
+func (s silent) Call(ctx context.Context, _ string) (string, error) {
+	s.asked <- struct{}{}
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// TestRequests_underWayAreBounded: while named answers none of them, the next request is 429 and named is not asked for
+// it (A6).
+func TestRequests_underWayAreBounded(t *testing.T) {
+	t.Parallel()
+	control := silent{make(chan struct{}, 2*maxRequests)}
+	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Control = control })
+	f.agent.waiting = 10 * time.Millisecond
+	ctx, giveUp := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	for range maxRequests {
+		ended.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.server.URL+"/api/v1/server/status", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set("Authorization", "Bearer "+testToken)
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				t.Errorf("answered: %s", response.Status)
+				response.Body.Close()
+			}
+		})
+		<-control.asked
+	}
+	if busy := f.want(429, "are under way", "GET", "/server/status", nil); busy.header.Get("Retry-After") == "" {
+		t.Errorf("%v", busy.header)
+	}
+	f.want(200, "", "GET", "/health", nil)
+	giveUp()
+	ended.Wait()
+	if len(control.asked) != 0 {
+		t.Error("named was asked for the request that was refused")
+	}
+}
+
+// TestZone_tooLongForNamed: what does not fit into a command of named is the client's to mend, not to send again.
+func TestZone_tooLongForNamed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	long := make([]string, maxAddressList)
+	for i := range long {
+		long[i] = fmt.Sprintf("192.0.2.%d key %s", i, strings.Repeat("k", 200))
+	}
+	asked := map[string]any{"zoneName": "example.org", "zoneType": "secondary", "zoneConfig": map[string]any{"primaries": long}}
+	f.want(400, "fewer addresses", "POST", "/zones", asked)
+	f.want(200, `"zones":[]`, "GET", "/zones", nil)
+	configOf(asked)["primaries"] = []string{"192.0.2.1"}
+	f.want(201, "is made", "POST", "/zones", asked)
+	f.want(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
+}
+
+// TestRequests_overlap: several clients make, change and remove one zone, and what stands at the end is one of theirs.
+func TestRequests_overlap(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	done := make(chan struct{})
+	for range 8 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for range 5 {
+				for _, one := range []struct {
+					method, path string
+					body         any
+				}{{"POST", "/zones", primaryZone("example.org")}, {"PATCH", "/zones/example.org", `{"allowTransfer":["any"]}`}, {"DELETE", "/zones/example.org", nil}} {
+					if got := f.ask(one.method, "/api/v1"+one.path, one.body); !slices.Contains([]int{200, 201, 404, 409}, got.status) {
+						t.Errorf("%s: %s", one.method, got)
+					}
+				}
+			}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	f.ask("DELETE", "/api/v1/zones/example.org", nil)
+	if files := f.readFiles(); len(files) != 0 {
+		t.Errorf("files are left: %v", files)
+	}
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+}
+
+// TestDescription_hasTheRoutes: openapi.yaml describes each route, and no other.
+func TestDescription_hasTheRoutes(t *testing.T) {
+	var paths []string
+	for path, operations := range described.Paths {
+		for method, operation := range operations {
+			if method == "parameters" {
+				continue
+			}
+			paths = append(paths, strings.ToUpper(method)+" "+path)
+			if open := strings.Contains(string(operation), `"security":[]`); open != slices.ContainsFunc(routes, func(r route) bool {
+				return r.open && r.path == path && r.method == strings.ToUpper(method)
+			}) {
+				t.Errorf("%s %s: security is described as open=%v", method, path, open)
+			}
+		}
+	}
+	slices.Sort(paths)
+	if !slices.Equal(paths, Routes()) {
+		t.Errorf("described:\n%q\nroutes:\n%q", paths, Routes())
+	}
+	// Bodies have the fields of their types, as the zero values of the types show them.
+	for schema, value := range map[string]any{
+		"ZoneConfig": protocol.ZoneConfig{}, "SOA": protocol.SOA{}, "Record": protocol.Record{}, "CreateZone": protocol.CreateZone{}, "ModifyZone": protocol.ModifyZone{},
+		"AddRecord": protocol.AddRecord{}, "UpdateRecord": protocol.UpdateRecord{}, "DeleteRecord": protocol.DeleteRecord{}, "CheckDS": protocol.CheckDS{},
+		"ZoneResponse": protocol.ZoneResponse{}, "ZoneInfo": protocol.ZoneInfo{}, "ZoneList": protocol.ZoneList{}, "RecordResponse": protocol.RecordResponse{}, "DS": protocol.DS{},
+		"DSRecord": protocol.DSRecord{}, "DNSSECStatus": protocol.DNSSECStatus{}, "DNSSECKey": protocol.DNSSECKey{}, "ServerStatus": protocol.ServerStatus{}, "Health": protocol.Health{},
+		"Ready": protocol.Ready{}, "Error": protocol.Error{}, "RecordDetails": protocol.RecordDetails{}, "Members": protocol.Members{},
+	} {
+		if got, want := fieldsOf(value), propertiesOf(schema); !slices.Equal(got, want) {
+			t.Errorf("%s: the type has %v, the description %v", schema, got, want)
+		}
+	}
+	if len(described.Components.Schemas) != 23 {
+		t.Errorf("%d schemas are described; name each of them in this test", len(described.Components.Schemas))
+	}
+	f := newFixture(t, nil)
+	if got := f.ask(http.MethodGet, "/api/v1/openapi.yaml", nil); got.status != 200 || got.text != string(Description) {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestWatchConfig_loadsWhatChanges: named reads a changed configuration, /health says which it has, and a refused one
+// is in /ready and leaves named serving.
+func TestWatchConfig_loadsWhatChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	now := time.Now()
+	write := func(text string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "zones.conf"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%x", sha256.Sum256([]byte("zones.conf\x00"+text+"\x00")))
+	}
+	first := write("# nothing yet\n")
+	if err := os.Mkdir(filepath.Join(dir, "..data"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, func(named *rig.BINDConfig, config *Config) {
+		config.ConfigDir = dir
+		config.Now = func() time.Time { now = now.Add(readyAge); return now }
+		named.Statements = fmt.Sprintf("include %q;\n", filepath.Join(dir, "zones.conf"))
+	})
+	if health := f.want(200, "", "GET", "/health", nil); health.body["configHash"] != nil {
+		t.Errorf("before named has read it: %s", health)
+	}
+	f.want(503, "config: error", "GET", "/ready", nil)
+	look := func(want string) {
+		t.Helper()
+		ticks := make(chan time.Time)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); f.agent.WatchConfig(ctx, ticks) }()
+		ticks <- time.Time{} // received after the first look
+		cancel()
+		<-ended
+		if health := f.want(200, "", "GET", "/health", nil); health.body["configHash"] != want {
+			t.Errorf("%s, want %s", health, want)
+		}
+	}
+	look(first)
+	f.want(200, "config: ok", "GET", "/ready", nil)
+	second := write(`zone "added.example" { type secondary; primaries { 192.0.2.1; }; file "added.db"; };`)
+	look(second)
+	f.want(200, "loaded: no", "GET", "/zones/added.example/status", nil)
+	write("nonsense;")
+	look(second)
+	f.want(200, "config: error", "GET", "/ready", nil)
+	f.want(200, "loaded: no", "GET", "/zones/added.example/status", nil)
+	third := write("# nothing again\n")
+	look(third)
+	f.want(200, "config: ok", "GET", "/ready", nil)
+	f.want(404, "", "GET", "/zones/added.example/status", nil)
+}

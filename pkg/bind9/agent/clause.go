@@ -1,0 +1,232 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// clause is one statement of a zone block of named.conf: its name and the tokens behind it, quoted where they were.
+type clause struct {
+	name   string
+	tokens []string
+}
+
+// clauses are a zone block in its order.
+type clauses []clause
+
+func (c clauses) find(name string) (clause, bool) {
+	i := slices.IndexFunc(c, func(one clause) bool { return one.name == name })
+	if i < 0 {
+		return clause{}, false
+	}
+	return c[i], true
+}
+
+// setClause puts a clause in the place of the one with its name, or removes that where tokens is nil.
+func (c *clauses) setClause(name string, tokens []string) {
+	i := slices.IndexFunc(*c, func(one clause) bool { return one.name == name })
+	switch {
+	case i < 0 && tokens == nil:
+	case i < 0:
+		*c = append(*c, clause{name, tokens})
+	case tokens == nil:
+		*c = slices.Delete(slices.Clone(*c), i, i+1)
+	default:
+		*c = slices.Clone(*c)
+		(*c)[i].tokens = tokens
+	}
+}
+
+// text writes the block without the name of the zone.
+func (c clauses) text() string {
+	var out strings.Builder
+	out.WriteString("{ ")
+	for _, one := range c {
+		out.WriteString(one.name + " " + strings.Join(one.tokens, " ") + "; ")
+	}
+	out.WriteString("};")
+	return out.String()
+}
+
+// listDifferences names the clauses in which two blocks differ. The file is not compared: it is chosen for each zone.
+// Named quotes a word or does not, and orders clauses as it likes.
+func (c clauses) listDifferences(other clauses) []string {
+	var names []string
+	plain := func(c clauses, name string) string {
+		found, _ := c.find(name)
+		return strings.ReplaceAll(strings.Join(found.tokens, " "), `"`, "")
+	}
+	for _, one := range slices.Concat(c, other) {
+		if one.name != "file" && plain(c, one.name) != plain(other, one.name) {
+			names = append(names, one.name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// word returns the one word of a clause without quotes.
+func (c clauses) word(name string) string {
+	found, _ := c.find(name)
+	return strings.Trim(strings.Join(found.tokens, " "), `"`)
+}
+
+var errZoneText = errors.New("named's text of the zone is not a zone block")
+
+// parseClauses reads what named shows of a zone: zone "example.org" { type primary; … };
+func parseClauses(text string) (clauses, error) {
+	tokens, err := splitTokens(text)
+	if err != nil {
+		return nil, err
+	}
+	start := slices.Index(tokens, "{")
+	if start < 0 {
+		return nil, errZoneText
+	}
+	var all clauses
+	var one []string
+	depth := 1
+	for _, token := range tokens[start+1:] {
+		switch token {
+		case "{":
+			depth++
+		case "}":
+			depth--
+		}
+		switch {
+		case depth == 0 && len(one) == 0:
+			return all, nil
+		case depth == 1 && token == ";" && len(one) > 0:
+			all = append(all, clause{one[0], one[1:]})
+			one = nil
+		default:
+			one = append(one, token)
+		}
+	}
+	return nil, errZoneText
+}
+
+// splitTokens cuts text of named.conf: words, quoted strings with their quotes, and { } ; by themselves.
+func splitTokens(text string) (tokens []string, err error) {
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case strings.IndexByte(" \t\r\n", c) >= 0:
+			i++
+		case strings.IndexByte("{};", c) >= 0:
+			tokens = append(tokens, text[i:i+1])
+			i++
+		case c == '"':
+			end := i + 1
+			for end < len(text) && text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			if end >= len(text) {
+				return nil, errZoneText
+			}
+			tokens = append(tokens, text[i:end+1])
+			i = end + 1
+		default:
+			end := i
+			for end < len(text) && strings.IndexByte(" \t\r\n{};\"", text[end]) < 0 {
+				end++
+			}
+			tokens = append(tokens, text[i:end])
+			i = end
+		}
+	}
+	return tokens, nil
+}
+
+// plainName is what keys and policies may be called, as at bindcar.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,253}$`)
+
+func quoteName(field, text string) (string, error) {
+	if !plainName.MatchString(text) {
+		return "", refuse(http.StatusBadRequest, "%s %q: must be a name of letters, digits, dots, - and _", field, text)
+	}
+	return strconv.Quote(text), nil
+}
+
+// maxAddressList bounds a list of addresses.
+const maxAddressList = 256
+
+// blockOf is a clause whose elements render makes of texts; nil for none.
+func blockOf(field string, texts []string, render func(field, text string) ([]string, error)) ([]string, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	if len(texts) > maxAddressList {
+		return nil, refuse(http.StatusBadRequest, "%s: %d addresses; give at most %d", field, len(texts), maxAddressList)
+	}
+	tokens := []string{"{"}
+	for i, text := range texts {
+		element, err := render(fmt.Sprintf("%s[%d]", field, i), text)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(append(tokens, element...), ";")
+	}
+	return append(tokens, "}"), nil
+}
+
+// renderServer reads "ADDRESS[:PORT][ key NAME]", or "list NAME" of a list in named's configuration.
+func renderServer(field, text string) ([]string, error) {
+	if list, named := strings.CutPrefix(text, "list "); named {
+		quoted, err := quoteName(field, list)
+		return []string{quoted}, err
+	}
+	address, key, keyed := strings.Cut(text, " key ")
+	var at netip.AddrPort
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		if at, err = netip.ParseAddrPort(address); err != nil || at.Port() == 0 {
+			return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, with a port or without: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", and " key NAME" behind it`, field, text)
+		}
+		ip = at.Addr()
+	}
+	if ip.Zone() != "" {
+		return nil, refuse(http.StatusBadRequest, "%s %q: must be an address without an interface", field, text)
+	}
+	tokens := []string{ip.String()}
+	if at.IsValid() {
+		tokens = append(tokens, "port", strconv.Itoa(int(at.Port())))
+	}
+	if keyed {
+		quoted, err := quoteName(field, key)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, "key", quoted)
+	}
+	return tokens, nil
+}
+
+// renderMatch reads an element of an address match list: "ADDRESS", "ADDRESS/LENGTH", "key NAME", "any" or "none".
+func renderMatch(field, text string) ([]string, error) {
+	if key, keyed := strings.CutPrefix(text, "key "); keyed {
+		quoted, err := quoteName(field, key)
+		return []string{"key", quoted}, err
+	}
+	if text == "any" || text == "none" {
+		return []string{text}, nil
+	}
+	if prefix, err := netip.ParsePrefix(text); err == nil && prefix == prefix.Masked() {
+		return []string{prefix.String()}, nil
+	}
+	if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {
+		return []string{ip.String()}, nil
+	}
+	return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, a prefix without bits beyond its length, "key NAME", "any" or "none"`, field, text)
+}

@@ -1,0 +1,374 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Config of a Client.
+type Config struct {
+	// URL of the server without the path of the API: "https://192.0.2.1:8443".
+	URL string
+	// HTTP sends requests. Its redirects are not followed.
+	HTTP *http.Client
+	// Token returns the bearer token; it is called for each request. nil: none is sent.
+	Token func() (string, error)
+}
+
+// Client of one server. Its methods may be called from several goroutines.
+type Client struct {
+	config Config
+	base   string
+
+	turn chan struct{} // held by the one request under way, or by those that belong together (C1, C2)
+
+	mu     sync.Mutex
+	speaks *dialect
+	asked  time.Time
+	pace   *rate.Limiter
+	paused time.Time // until then nothing is sent
+}
+
+const (
+	// requestTime bounds one request, and maxAnswer its answer in octets.
+	requestTime, maxAnswer = 30 * time.Second, 1 << 20
+	// maxList is maxAnswer of the list of all zones: 250,000 of usual names.
+	maxList = 8 << 20
+	// maxWait is how long a request waits for its turn, and for the pace: a caller has other servers and zones to work
+	// for. It is longer than the pace of the slowest server.
+	maxWait = 1500 * time.Millisecond
+	// pauseTime is how long a server is left alone that wants less and does not say for how long.
+	pauseTime = 2 * time.Second
+	// dialectAge is how long a server is taken to be what it said: one is replaced by another under the same address.
+	dialectAge = time.Minute
+)
+
+// New checks the configuration and sends nothing.
+func New(config Config) (*Client, error) {
+	at, err := url.Parse(config.URL)
+	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.User != nil {
+		return nil, fmt.Errorf("URL of an agent %q: must be https://HOST:PORT, or http", config.URL)
+	}
+	once := *config.HTTP
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	config.HTTP = &once
+	return &Client{config: config, base: strings.TrimSuffix(config.URL, "/") + protocol.Base, turn: make(chan struct{}, 1), pace: rate.NewLimiter(unknown.rate, unknown.burst)}, nil
+}
+
+// Error is an answer that is not what was asked for, or none.
+type Error struct {
+	// Status of the answer; 0: there was none, or nothing was sent.
+	Status  int
+	Message string
+	// RetryAfter: the server, or its pace, wants to be left alone for that long.
+	RetryAfter time.Duration
+	// Unsupported: the server has no form for what was asked.
+	Unsupported bool
+	Err         error // the cause, for the log
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Err }
+
+func unsupported(format string, arguments ...any) *Error {
+	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
+}
+
+// Fence is asked before each request that changes something at the server.
+type Fence func(ctx context.Context) error
+
+// Ensure has the server make a zone that it has not, and change addresses and the policy of one that it has with
+// others. A bindcar cannot say how a zone of it is configured: there a zone that exists is taken as it is.
+func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
+	leave, speaks, err := c.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	body, err := speaks.translateZone(zone, asked)
+	if err != nil {
+		return err
+	}
+	path := zonePath(zone)
+	if !speaks.agent {
+		switch there, err := c.hasZone(ctx, path); {
+		case err != nil, there:
+			return err
+		}
+	}
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	err = c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
+	if statusOf(err) != http.StatusConflict {
+		return err
+	}
+	if !speaks.agent {
+		return nil // it came between; nothing was lost, and the next question shows what it is
+	}
+	config := body.ZoneConfig
+	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
+	if body.ZoneType == protocol.Secondary {
+		change.Primaries = &config.Primaries
+	}
+	if config.DNSSECPolicy != "" {
+		change.DNSSECPolicy = &config.DNSSECPolicy
+	}
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	if err := c.sendRequest(ctx, http.MethodPatch, path, change, nil); err != nil {
+		return err
+	}
+	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil) // it says what else differs, or that nothing does
+}
+
+// zonesPath is that of the list of zones.
+const zonesPath = "/zones"
+
+// zonePath escapes a dot that would be the directory itself.
+func zonePath(zone name.Name) string {
+	if zone == name.Root {
+		return "/zones/%2E"
+	}
+	return "/zones/" + url.PathEscape(showName(zone))
+}
+
+func orEmpty(list []string) *[]string {
+	if list == nil {
+		list = []string{}
+	}
+	return &list
+}
+
+// Remove has the server remove a zone, if it has it.
+func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error {
+	leave, speaks, err := c.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !speaks.agent && !bindcarName.MatchString(showName(zone)) {
+		return nil // it was never there
+	}
+	path := zonePath(zone)
+	if there, err := c.hasZone(ctx, path); err != nil || !there {
+		return err
+	}
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	switch err := c.sendRequest(ctx, http.MethodDelete, path, nil, nil); statusOf(err) {
+	case http.StatusNotFound:
+		return nil
+	case http.StatusInternalServerError:
+		// bindcar 0.7 says so of a zone that it has not, and of one that it could not remove.
+		if there, again := c.hasZone(ctx, path); again == nil && !there {
+			return nil
+		}
+		return err
+	default:
+		return err
+	}
+}
+
+// Retransfer has the server transfer a secondary zone whole, whatever its serial.
+func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) error {
+	leave, _, err := c.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
+}
+
+// Health asks whether the server lets us in.
+func (c *Client) Health(ctx context.Context) error {
+	leave, _, err := c.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil)
+}
+
+func statusOf(err error) int {
+	var answered *Error
+	if !errors.As(err, &answered) {
+		return 0
+	}
+	return answered.Status
+}
+
+// hasZone says whether the server has the zone, loaded or not.
+func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
+	err := c.sendRequest(ctx, http.MethodGet, path+"/status", nil, nil)
+	switch statusOf(err) {
+	case http.StatusNotFound:
+		return false, nil
+	case http.StatusInternalServerError:
+		// bindcar says so of a secondary that has transferred nothing yet. Where named answers at all it is that.
+		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
+			return true, nil
+		}
+	}
+	return err == nil, err
+}
+
+// takeTurn waits until no other request is under way, and asks the server what it speaks where that is not known.
+func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, err error) {
+	waiting, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	select {
+	case c.turn <- struct{}{}:
+	case <-waiting.Done():
+		return nil, dialect{}, &Error{Message: c.config.URL + " is still at work on earlier requests", RetryAfter: pauseTime, Err: context.Cause(waiting)}
+	}
+	leave = func() { <-c.turn }
+	c.mu.Lock()
+	known := c.speaks
+	old := time.Since(c.asked) > dialectAge
+	c.mu.Unlock()
+	if known == nil || old {
+		var health protocol.Health
+		if err := c.sendRequest(ctx, http.MethodGet, "/health", nil, &health); err != nil {
+			leave()
+			return nil, dialect{}, err
+		}
+		read, err := readDialect(health)
+		if err != nil {
+			leave()
+			return nil, dialect{}, unsupported("%s: %v", c.config.URL, err)
+		}
+		c.mu.Lock()
+		c.speaks, c.asked = &read, time.Now()
+		if known == nil || *known != read {
+			c.pace = rate.NewLimiter(read.rate, read.burst)
+		}
+		c.mu.Unlock()
+		known = &read
+	}
+	return leave, *known, nil
+}
+
+// waitPace waits until the next request may be sent. Where that is later than maxWait, or after the end of ctx, it does
+// not wait at all (C1).
+func (c *Client) waitPace(ctx context.Context) error {
+	c.mu.Lock()
+	now := time.Now()
+	wait := c.paused.Sub(now)
+	reservation := c.pace.ReserveN(now, 1)
+	wait = max(wait, reservation.DelayFrom(now))
+	end, ends := ctx.Deadline()
+	late := wait > maxWait || ends && now.Add(wait).After(end)
+	if late {
+		reservation.CancelAt(now)
+	}
+	c.mu.Unlock()
+	switch {
+	case late:
+		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.config.URL), RetryAfter: wait}
+	case wait <= 0:
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.config.URL), RetryAfter: pauseTime, Err: context.Cause(ctx)}
+	}
+}
+
+// sendRequest sends one request and reads its answer. /health is open, and costs no pace.
+func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
+	if path != "/health" {
+		if err := c.waitPace(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	var sent io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		sent = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.config.Token != nil {
+		token, err := c.config.Token()
+		if err != nil {
+			return &Error{Status: http.StatusUnauthorized, Message: "the token for " + c.config.URL + " cannot be read", Err: err}
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := c.config.HTTP.Do(request)
+	if err != nil {
+		return &Error{Message: c.config.URL + ": no answer", Err: err}
+	}
+	defer response.Body.Close()
+	limit := int64(maxAnswer)
+	if path == zonesPath {
+		limit = maxList
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, limit))
+	if err != nil {
+		return &Error{Message: c.config.URL + ": the answer was cut off", Err: err}
+	}
+	if response.StatusCode/100 == 2 {
+		if into != nil && json.Unmarshal(text, into) != nil {
+			return &Error{Message: c.config.URL + " does not answer as an agent or a bindcar does"}
+		}
+		return nil
+	}
+	return c.readRefusal(method, path, response)
+}
+
+// readRefusal is an answer that is not 2xx. The text of the server is not in it: it may have any.
+func (c *Client) readRefusal(method, path string, response *http.Response) error {
+	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.config.URL, method, protocol.Base, path, response.StatusCode)}
+	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	switch limited := response.StatusCode == http.StatusTooManyRequests; {
+	case err == nil && after >= 0 && (limited || response.StatusCode == http.StatusServiceUnavailable):
+		refusal.RetryAfter = min(max(time.Duration(after)*time.Second, time.Second), 10*time.Minute)
+	case limited:
+		refusal.RetryAfter = pauseTime
+	}
+	if refusal.RetryAfter > 0 {
+		c.mu.Lock()
+		c.paused = time.Now().Add(refusal.RetryAfter)
+		c.mu.Unlock()
+	}
+	return refusal
+}

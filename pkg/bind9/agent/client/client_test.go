@@ -1,0 +1,440 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/bindcartest"
+	"kubi.zone/kubizone/test/rig"
+)
+
+const token = "the-token-of-the-test"
+
+var (
+	controlKey = rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+	zone       = name.MustParse("example.org.")
+)
+
+// served is one server of the API before a named of its own.
+type served struct {
+	*Client
+	t       *testing.T
+	bind    *rig.BIND
+	control *rndc.Client
+	agent   bool
+	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or the real bindcar
+}
+
+// eachServer runs a test with Kubizone's agent and with doubles of both versions of bindcar; in its long form with the
+// real program too.
+func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
+	kinds := []string{"kubizone", "0.7.3", "0.9.0"}
+	if rig.Long() {
+		kinds = append(kinds, "bindcar")
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newServed(t, kind)
+			leave, _, err := s.takeTurn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave()
+			s.pace = rate.NewLimiter(rate.Inf, 1) // TestPace asks for it
+			test(t, s)
+		})
+	}
+}
+
+func newServed(t *testing.T, kind string) *served {
+	t.Helper()
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Options: "allow-new-zones yes;\n"})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	keys, err := primary.ParseKeys(controlKey.Statement())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{t: t, bind: bind, control: &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
+		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
+	}}}
+	var handler http.Handler
+	switch kind {
+	case "bindcar":
+		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
+		rig.SkipMissing(t, err)
+		t.Cleanup(real.Close)
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(real.Log())
+			}
+		})
+		s.Client = newClient(t, real.URL)
+		return s
+	case "kubizone":
+		s.agent = true
+		handler, err = agent.New(agent.Config{
+			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			UpdateKey: func() (transfer.Key, error) {
+				return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil
+			},
+			Authenticate: func(r *http.Request) (string, error) {
+				if r.Header.Get("Authorization") != "Bearer "+token {
+					return "", errors.New("another token")
+				}
+				return "test", nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	default:
+		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
+		handler = s.bindcar
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	s.Client = newClient(t, server.URL)
+	return s
+}
+
+func newClient(t *testing.T, address string) *Client {
+	t.Helper()
+	client, err := New(Config{URL: address, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// has says whether named has the zone.
+func (s *served) has(zone string) bool {
+	_, err := s.control.Call(s.t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
+	return err == nil
+}
+
+func free(context.Context) error { return nil }
+
+func secondaryOf(primaries ...string) protocol.CreateZone {
+	return protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: primaries}}
+}
+
+func primaryOf(serial uint32) protocol.CreateZone {
+	ttl := uint32(300)
+	return protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: "agent", ZoneConfig: protocol.ZoneConfig{
+		TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns.example.net.", AdminEmail: "h.example.net.", Serial: &serial}, NameServers: []string{"ns.example.net."},
+	}}
+}
+
+// TestEnsure_makesAZoneOnce: a zone is made, found again and removed at each server, and no bindcar is made to destroy
+// one (C2).
+func TestEnsure_makesAZoneOnce(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		for _, asked := range []protocol.CreateZone{primaryOf(1), secondaryOf("192.0.2.1:5353 key agent", "[2001:db8::1]:53")} {
+			for range 3 {
+				if err := s.Ensure(t.Context(), zone, asked, free); err != nil || !s.has("example.org") {
+					t.Fatalf("%s: %v", asked.ZoneType, err)
+				}
+			}
+			for range 2 {
+				if err := s.Remove(t.Context(), zone, free); err != nil || s.has("example.org") {
+					t.Fatalf("removing the %s: %v", asked.ZoneType, err)
+				}
+			}
+		}
+		if files, err := filepath.Glob(filepath.Join(s.bind.Dir(), "*.zone*")); err != nil || len(files) != 0 {
+			t.Errorf("files are left: %v, %v", files, err)
+		}
+		if s.bindcar == nil {
+			return
+		}
+		if n := s.bindcar.Destroyed(); n != 0 {
+			t.Errorf("%d zones were destroyed", n)
+		}
+		for i, request := range s.bindcar.Requests() {
+			if request == "POST /zones" && s.bindcar.Requests()[i-1] != "GET /zones/example.org/status" {
+				t.Errorf("a POST after %s", s.bindcar.Requests()[i-1])
+			}
+		}
+	})
+}
+
+// TestEnsure_changesAddresses: the agent gets new primaries. A bindcar keeps those that it has, and is not asked to
+// make the zone again.
+func TestEnsure_changesAddresses(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		for _, at := range []string{"192.0.2.1", "192.0.2.2"} {
+			if err := s.Ensure(t.Context(), zone, secondaryOf(at), free); err != nil {
+				t.Fatal(err)
+			}
+		}
+		block, err := s.control.Call(t.Context(), "showzone example.org")
+		if want := map[bool]string{true: "192.0.2.2", false: "192.0.2.1"}[s.agent]; err != nil || !strings.Contains(block, want) {
+			t.Errorf("%s, %v; want %s", block, err, want)
+		}
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), free); s.agent && statusOf(err) != http.StatusConflict {
+			t.Errorf("a primary in the place of a secondary: %v", err)
+		}
+		if s.bindcar != nil && s.bindcar.Destroyed() != 0 {
+			t.Error("the zone was destroyed")
+		}
+	})
+}
+
+// TestEnsure_asksTheFenceFirst: with a lost fence nothing is changed.
+func TestEnsure_asksTheFenceFirst(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		lost := errors.New("lost")
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), func(context.Context) error { return lost }); !errors.Is(err, lost) || s.has("example.org") {
+			t.Errorf("made: %v", err)
+		}
+		if err := s.Ensure(t.Context(), zone, primaryOf(1), free); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Remove(t.Context(), zone, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.has("example.org") {
+			t.Errorf("removed: %v", err)
+		}
+	})
+}
+
+// TestRemoveOwned_S12_9: a zone is removed for the owner of its keys alone, and the keys stay. A bindcar has no word
+// for an owner.
+func TestRemoveOwned_S12_9(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		asked := secondaryOf("192.0.2.1")
+		asked.KeyOwner = "team"
+		if err := s.Ensure(t.Context(), zone, asked, free); err != nil {
+			t.Fatal(err)
+		}
+		ownedBy := func(owner string) func(string) bool { return func(other string) bool { return other == owner } }
+		if !s.agent {
+			for _, err := range []error{s.RemoveOwned(t.Context(), zone, ownedBy("team"), free), func() error { _, err := s.ListZones(t.Context()); return err }()} {
+				if refused, ok := errors.AsType[*Error](err); !ok || !refused.Unsupported {
+					t.Error(err)
+				}
+			}
+			return
+		}
+		list := func(want ...name.Name) {
+			t.Helper()
+			if zones, err := s.ListZones(t.Context()); err != nil || !slices.Equal(zones, want) {
+				t.Errorf("zones %v, %v; want %v", zones, err, want)
+			}
+		}
+		if err := s.RemoveOwned(t.Context(), zone, ownedBy("other"), free); err != nil {
+			t.Error(err)
+		}
+		lost := errors.New("lost")
+		if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), func(context.Context) error { return lost }); !errors.Is(err, lost) {
+			t.Error(err)
+		}
+		list(zone)
+		for range 2 {
+			if err := s.RemoveOwned(t.Context(), zone, ownedBy("team"), free); err != nil {
+				t.Error(err)
+			}
+			list()
+		}
+		if owners, err := filepath.Glob(filepath.Join(s.bind.Dir(), "K*.owner")); err != nil || len(owners) != 1 {
+			t.Errorf("owners of keys: %q, %v", owners, err)
+		}
+	})
+}
+
+// TestListZones_takesALongList: a signer has more zones than another answer has room for.
+func TestListZones_takesALongList(t *testing.T) {
+	t.Parallel()
+	list := protocol.ZoneList{Zones: slices.Repeat([]string{"a-name-of-usual-length.example"}, 100_000)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = list
+		if r.URL.Path == protocol.Base+"/health" {
+			answer = protocol.Health{Agent: "kubizone"}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer server.Close()
+	zones, err := newClient(t, server.URL).ListZones(t.Context())
+	if err != nil || len(zones) != len(list.Zones) || zones[0].String() != list.Zones[0]+"." {
+		t.Errorf("%d zones, %v", len(zones), err)
+	}
+}
+
+// TestEnsure_refusesWhatHasNoForm: names that bindcar does not take are refused with the reason, and the agent takes
+// them (C3).
+func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		for _, text := range []string{"_tcp.example.org.", "0/25.2.0.192.in-addr.arpa.", "."} {
+			err := s.Ensure(t.Context(), name.MustParse(text), secondaryOf("192.0.2.1"), free)
+			refused, ok := errors.AsType[*Error](err)
+			if s.agent && err != nil || !s.agent && (!ok || !refused.Unsupported) {
+				t.Errorf("%s: %v", text, err)
+			}
+			if err := s.Remove(t.Context(), name.MustParse(text), free); err != nil {
+				t.Errorf("removing %s: %v", text, err)
+			}
+		}
+		if s.bindcar != nil && len(s.bindcar.Requests()) != 0 {
+			t.Errorf("sent: %v", s.bindcar.Requests())
+		}
+	})
+}
+
+// TestTranslate_leavesKeysToNamed: bindcar has no word for a key. A list of keys alone is named's own matter; one of
+// keys and addresses would shut the keys out, and is refused.
+func TestTranslate_leavesKeysToNamed(t *testing.T) {
+	asked := primaryOf(1)
+	asked.ZoneConfig.AllowTransfer = []string{"key a", "key b"}
+	if got, err := bindcar09.translateZone(zone, asked); err != nil || got.ZoneConfig.AllowTransfer != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := kubizone.translateZone(zone, asked); err != nil || len(got.ZoneConfig.AllowTransfer) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, list := range [][]string{{"key a", "192.0.2.1"}, {"192.0.2.0/24"}, {"any"}} {
+		asked.ZoneConfig.AllowTransfer = list
+		if refused, ok := errors.AsType[*Error](func() error { _, err := bindcar09.translateZone(zone, asked); return err }()); !ok || !refused.Unsupported {
+			t.Errorf("%v was taken", list)
+		}
+	}
+}
+
+// TestPace_tellsWhenToComeBack: a bindcar of one request a second answers ten at once; the next caller is told when to
+// come back instead of waiting beyond its time, and another server is not held up (C1).
+func TestPace_tellsWhenToComeBack(t *testing.T) {
+	slow, fast := newServed(t, "0.7.3"), newServed(t, "kubizone")
+	slow.bindcar.Limit = rate.NewLimiter(1, 10)
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	var told *Error
+	served := 0
+	for range 20 {
+		err := slow.Health(ctx)
+		if err == nil {
+			served++
+			continue
+		}
+		if !errors.As(err, &told) || told.Status != 0 || told.RetryAfter <= 0 || told.RetryAfter > time.Second {
+			t.Fatalf("%#v", err)
+		}
+		break
+	}
+	if served != 10 || told == nil {
+		t.Errorf("%d requests were served, then %v", served, told)
+	}
+	if ctx.Err() != nil {
+		t.Error("the caller waited until its time was over")
+	}
+	for range 20 {
+		if err := fast.Health(ctx); err != nil {
+			t.Fatalf("another server: %v", err)
+		}
+	}
+	// A server that wants even less says 429, and is left alone.
+	slow.bindcar.Limit = rate.NewLimiter(0, 0)
+	slow.pace = rate.NewLimiter(rate.Inf, 1)
+	if err := slow.Health(t.Context()); statusOf(err) != http.StatusTooManyRequests || !errors.As(err, &told) || told.RetryAfter != pauseTime {
+		t.Errorf("%v", err)
+	}
+	before := len(slow.bindcar.Requests())
+	soon, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer end()
+	if err := slow.Health(soon); !errors.As(err, &told) || told.Status != 0 || told.RetryAfter < time.Second || len(slow.bindcar.Requests()) != before {
+		t.Errorf("a request within the pause: %v", err)
+	}
+}
+
+// TestDialect_isThatOfTheVersion: versions from 0.7.3 on are spoken with, older ones are refused with what to do.
+func TestDialect_isThatOfTheVersion(t *testing.T) {
+	for version, want := range map[string]*dialect{
+		"0.7.3": &bindcar07, "0.8.0": &bindcar07, "v0.9.0": &bindcar09, "0.9.0-rc.1": &bindcar09, "0.12": &bindcar09, "1.0.0": &bindcar09, "0.7.4-dev": &bindcar07,
+		"0.7.0": nil, "0.6.9": nil, "": nil, "main": nil, "0": nil, "0.7.x": nil,
+	} {
+		got, err := readDialect(protocol.Health{Version: version})
+		if (err == nil) != (want != nil) || want != nil && got != *want {
+			t.Errorf("%q: %+v, %v", version, got, err)
+		}
+	}
+	if got, err := readDialect(protocol.Health{Version: "0.1.0", Agent: "kubizone"}); err != nil || got != kubizone {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestSend_believesLittle: a server that redirects, floods, or is none leaves an error of its address and status, and
+// nothing that it said (C4).
+func TestSend_believesLittle(t *testing.T) {
+	reached := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer other.Close()
+	for what, handler := range map[string]http.HandlerFunc{
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		},
+		"floods": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write(slices.Repeat([]byte("secret "), maxAnswer))
+		},
+		"is none": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>secret")) },
+	} {
+		server := httptest.NewServer(handler)
+		err := newClient(t, server.URL).Health(t.Context())
+		server.Close()
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), server.URL) {
+			t.Errorf("a server that %s: %v", what, err)
+		}
+	}
+	for what, test := range map[string]struct {
+		keys, ds int
+		refused  bool
+	}{"has many": {maxKeys, maxKeys, false}, "has too many keys": {maxKeys + 1, 1, true}, "has too many DS": {1, maxKeys + 1, true}} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var answer any
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/health"):
+				answer = protocol.Health{Agent: "kubizone"}
+			case strings.HasSuffix(r.URL.Path, "/status"):
+				answer = protocol.ZoneResponse{DNSSEC: &protocol.DNSSECStatus{Keys: make([]protocol.DNSSECKey, test.keys)}}
+			default:
+				answer = protocol.DS{Records: make([]protocol.DSRecord, test.ds)}
+			}
+			_ = json.NewEncoder(w).Encode(answer)
+		}))
+		signing, err := newClient(t, server.URL).ReadSigning(t.Context(), zone)
+		server.Close()
+		if (err != nil) != test.refused || !test.refused && (len(signing.Status.Keys) != test.keys || len(signing.DS) != test.ds) {
+			t.Errorf("a server that %s: %d DS, %v", what, len(signing.DS), err)
+		}
+	}
+	if reached {
+		t.Error("a redirect was followed")
+	}
+	for _, address := range []string{"", "ftp://a", "http://", "http://a/path", "http://user@a", "http://a?x=1"} {
+		if _, err := New(Config{URL: address, HTTP: http.DefaultClient}); err == nil {
+			t.Errorf("%q was taken", address)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// dialect is what servers of the API differ in.
+type dialect struct {
+	// agent: the server is Kubizone's, to which a request can be sent again.
+	agent bool
+	rate  rate.Limit // requests a second
+	burst int
+}
+
+var (
+	// unknown is the dialect until the server has said which it speaks: the slowest one.
+	unknown   = dialect{rate: 1, burst: 10}
+	bindcar07 = dialect{rate: 1, burst: 10}
+	bindcar09 = dialect{rate: 10, burst: 50}
+	kubizone  = dialect{agent: true, rate: 50, burst: 100}
+)
+
+// readDialect reads what /health says. Images of bindcar 0.7.1 and 0.7.2 say 0.7.0.
+func readDialect(health protocol.Health) (dialect, error) {
+	if health.Agent == "kubizone" {
+		return kubizone, nil
+	}
+	parts := strings.SplitN(strings.TrimPrefix(health.Version, "v"), ".", 3)
+	number := func(i int) int {
+		if i >= len(parts) {
+			return -1
+		}
+		digits := parts[i][:len(parts[i])-len(strings.TrimLeft(parts[i], "0123456789"))]
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	switch major, minor := number(0), number(1); {
+	case major > 0 || minor >= 9:
+		return bindcar09, nil
+	case minor == 8, minor == 7 && number(2) >= 3:
+		return bindcar07, nil
+	}
+	return dialect{}, fmt.Errorf("bindcar %q is too old: at least 0.7.3 is needed, which takes addresses with ports", health.Version)
+}
+
+// bindcarName is what bindcar takes as the name of a zone.
+var bindcarName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// showName is a zone in a path and in a body.
+func showName(zone name.Name) string {
+	if zone == name.Root {
+		return "."
+	}
+	return strings.TrimSuffix(zone.String(), ".")
+}
+
+// translateZone is a new zone as the dialect has it (C3).
+func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (protocol.CreateZone, error) {
+	asked.ZoneName = showName(zone)
+	if d.agent {
+		return asked, nil
+	}
+	if !bindcarName.MatchString(asked.ZoneName) {
+		return asked, unsupported("bindcar takes no zone with the name %s; let the fleet follow a catalog zone, or give it Kubizone's agent", zone)
+	}
+	config := &asked.ZoneConfig
+	for _, list := range []*[]string{&config.Primaries, &config.AlsoNotify} {
+		plain := make([]string, len(*list))
+		for i, text := range *list {
+			// bindcar has no word for a key: named has it in a server block.
+			plain[i], _, _ = strings.Cut(text, " key ")
+		}
+		*list = plain
+	}
+	if len(config.AllowTransfer) > 0 && !slices.ContainsFunc(config.AllowTransfer, func(text string) bool { return !strings.HasPrefix(text, "key ") }) {
+		config.AllowTransfer = nil // the options of named decide which keys may transfer
+	}
+	for _, text := range config.AllowTransfer {
+		if _, err := netip.ParseAddr(text); err != nil {
+			return asked, unsupported("bindcar takes addresses alone in allowTransfer, and not %q", text)
+		}
+	}
+	// It wants these of a secondary too.
+	if asked.ZoneType == protocol.Secondary {
+		ttl := uint32(3600)
+		config.TTL, config.SOA = &ttl, &protocol.SOA{PrimaryNS: "invalid.", AdminEmail: "invalid."}
+		asked.UpdateKeyName = "" // BIND would take updates for it
+	}
+	if config.NameServers == nil {
+		config.NameServers = []string{}
+	}
+	if config.NameServerIPs == nil {
+		config.NameServerIPs = map[string]string{}
+	}
+	return asked, nil
+}

@@ -1,0 +1,146 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Signing is what a server says of the signing of a zone.
+type Signing struct {
+	// Present: the server has the zone, signed or not.
+	Present bool
+	// Status is nil before the zone is signed.
+	Status *protocol.DNSSECStatus
+	// KeyOwner is whose the keys are, "" for keys that were put there by hand.
+	KeyOwner string
+	// DS are those of the keys that sign the zone's keys, and that the server publishes.
+	DS []protocol.DSRecord
+}
+
+// maxKeys is how many keys a zone may have at a server, and how many DS: named has two or three of each during a
+// rollover.
+const maxKeys = 64
+
+// takeAgentTurn is takeTurn at a server that signs. A bindcar does not say which state its keys are in.
+func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
+	leave, speaks, err := c.takeTurn(ctx)
+	if err == nil && !speaks.agent {
+		leave()
+		return nil, unsupported("%s is a bindcar, which does not say how far a rollover is; give the signer Kubizone's agent", c.config.URL)
+	}
+	return leave, err
+}
+
+// ReadSigning asks how a zone is signed.
+func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return Signing{}, err
+	}
+	defer leave()
+	var status protocol.ZoneResponse
+	switch err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/status", nil, &status); {
+	case statusOf(err) == http.StatusNotFound:
+		return Signing{}, nil
+	case err != nil:
+		return Signing{}, err
+	}
+	signing := Signing{Present: true, Status: status.DNSSEC, KeyOwner: status.KeyOwner}
+	if signing.Status == nil {
+		return signing, nil
+	}
+	if keys := len(signing.Status.Keys); keys > maxKeys {
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys of zone %s, and %d are the most; look at the keys of the zone there", c.config.URL, keys, zone, maxKeys)}
+	}
+	var ds protocol.DS
+	if err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/ds", nil, &ds); err != nil && statusOf(err) != http.StatusNotFound {
+		return Signing{}, err
+	}
+	if records := len(ds.Records); records > maxKeys {
+		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d DS of zone %s, and %d are the most; look at the keys of the zone there", c.config.URL, records, zone, maxKeys)}
+	}
+	signing.DS = ds.Records
+	return signing, nil
+}
+
+// CheckDS tells a server that all servers of the parent have the DS of a key, or that none has it any more: state is
+// protocol.DSPublished or DSWithdrawn. named counts from this moment on.
+func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
+}
+
+// ListZones asks which zones the server has.
+func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var list protocol.ZoneList
+	if err := c.sendRequest(ctx, http.MethodGet, zonesPath, nil, &list); err != nil {
+		return nil, err
+	}
+	zones := make([]name.Name, len(list.Zones))
+	for i, text := range list.Zones {
+		if zones[i], err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
+			return nil, &Error{Message: c.config.URL + " does not answer as an agent does", Err: err}
+		}
+	}
+	return zones, nil
+}
+
+// RemoveOwned has a server remove a zone whose keys are of an owner, if it has it, and leave the keys. Keys that were
+// put there by hand are of the owner "". A zone with keys of another owner stays.
+func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var status protocol.ZoneResponse
+	switch err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/status", nil, &status); {
+	case statusOf(err) == http.StatusNotFound:
+		return nil
+	case err != nil:
+		return err
+	case !isOwner(status.KeyOwner):
+		return nil
+	}
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil); statusOf(err) != http.StatusNotFound {
+		return err
+	}
+	return nil
+}
+
+// RemoveSigned has a server remove a zone and its keys, if it has it.
+func (c *Client) RemoveSigned(ctx context.Context, zone name.Name, fence Fence) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keys=remove", nil, nil); statusOf(err) != http.StatusNotFound {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxConfig bounds the files of a configuration, in octets.
+const maxConfig = 16 << 20
+
+// loadedConfig is what named has loaded of the files that are watched.
+type loadedConfig struct {
+	mu      sync.Mutex
+	last    string
+	refused error // of the last reconfig
+}
+
+func (l *loadedConfig) hash() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// check is for /ready.
+func (l *loadedConfig) check() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == "" || l.refused != nil {
+		return "error"
+	}
+	return "ok"
+}
+
+// WatchConfig has named read its configuration when the files of it change, until ctx ends. It looks once at first and
+// then at each tick. A configuration that named refuses is offered again at each tick: a file that it includes may
+// come later.
+func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
+	if a.config.ConfigDir == "" {
+		return
+	}
+	for {
+		if err := a.reloadConfig(ctx); err != nil && ctx.Err() == nil {
+			a.config.Logger.Warn("named did not read its configuration; it is asked again", "err", err)
+		}
+		select {
+		case <-ticks:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *Agent) reloadConfig(ctx context.Context) error {
+	// The hash is older than what named reads: a file that changes in between is noticed the next time.
+	now, err := hashFiles(a.config.ConfigDir)
+	if err == nil && now == a.loaded.hash() {
+		a.loaded.mu.Lock()
+		a.loaded.refused = nil // changed, refused, and changed back
+		a.loaded.mu.Unlock()
+		return nil
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		_, err = a.call(ctx, "reconfig")
+	}
+	a.loaded.mu.Lock()
+	defer a.loaded.mu.Unlock()
+	if a.loaded.refused = err; err == nil {
+		a.loaded.last = now
+	}
+	if p := (*problem)(nil); errors.As(err, &p) && p.cause != nil {
+		return p.cause
+	}
+	return err
+}
+
+// hashFiles is SHA-256 over name, NUL, content, NUL of each file, in the order of names. Names that begin with two dots
+// are those by which Kubernetes replaces a volume.
+func hashFiles(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	left := int64(maxConfig)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "..") {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name())
+		if info, err := os.Stat(path); err != nil {
+			return "", err
+		} else if !info.Mode().IsRegular() {
+			continue
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		_, _ = io.WriteString(sum, entry.Name()+"\x00")
+		n, err := io.Copy(sum, io.LimitReader(file, left+1))
+		if err = errors.Join(err, file.Close()); err != nil {
+			return "", err
+		}
+		_, _ = sum.Write([]byte{0})
+		if left -= n; left < 0 {
+			return "", fmt.Errorf("%s: the files have more than %d octets", dir, maxConfig)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

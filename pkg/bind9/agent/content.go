@@ -1,0 +1,164 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+)
+
+// maxTTL is the largest there is (RFC 2181 §8).
+const maxTTL = 1<<31 - 1
+
+// makeContent is the file of a new primary zone. note says what of the request is not in it.
+func (a *Agent) makeContent(zone name.Name, config protocol.ZoneConfig) (content []byte, note string, err error) {
+	if config.SOA == nil || config.TTL == nil {
+		return nil, "", refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
+	}
+	soa, err := a.makeSOA(zone, *config.SOA)
+	if err != nil {
+		return nil, "", err
+	}
+	entries := []dns.Entry{soa}
+	served := 0
+	add := func(field, owner string, t rdata.Type, ttl *uint32, value string) error {
+		entry, err := readRecord(field, zone, owner, t, ttl, value)
+		if err == nil && t == rdata.NS && entry.Name == zone {
+			served++
+		}
+		entries = append(entries, entry)
+		return err
+	}
+	for i, server := range config.NameServers {
+		if err := add(fmt.Sprintf("zoneConfig.nameServers[%d]", i), "@", rdata.NS, config.TTL, server); err != nil {
+			return nil, "", err
+		}
+	}
+	var outside []string
+	for _, host := range slices.Sorted(maps.Keys(config.NameServerIPs)) {
+		field := fmt.Sprintf("zoneConfig.nameServerIps[%q]", host)
+		address, err := netip.ParseAddr(config.NameServerIPs[host])
+		if err != nil {
+			return nil, "", refuse(http.StatusBadRequest, "%s: %q is no IP address", field, config.NameServerIPs[host])
+		}
+		t := rdata.A
+		if address.Is6() {
+			t = rdata.AAAA
+		}
+		if owner, err := name.ParseIn(host, zone); err == nil && !zone.Encloses(owner) {
+			outside = append(outside, host)
+			continue
+		}
+		if err := add(field, host, t, config.TTL, address.String()); err != nil {
+			return nil, "", err
+		}
+	}
+	for i, record := range config.Records {
+		field := fmt.Sprintf("zoneConfig.records[%d]", i)
+		t, err := readType(field+".type", record.Type)
+		if err != nil {
+			return nil, "", err
+		}
+		ttl := record.TTL
+		if ttl == nil {
+			ttl = config.TTL
+		}
+		if err := add(field, record.Name, t, ttl, withPriority(record.Priority, record.Value)); err != nil {
+			return nil, "", err
+		}
+	}
+	if served == 0 {
+		return nil, "", refuse(http.StatusBadRequest, "zoneConfig.nameServers: a zone needs at least one name server; named does not load it otherwise")
+	}
+	if len(outside) > 0 {
+		note = "; addresses of " + strings.Join(outside, ", ") + " are not in it: the names are outside the zone"
+	}
+	var file bytes.Buffer
+	_, err = zonefile.Write(&file, slices.Values(entries))
+	return file.Bytes(), note, err
+}
+
+func (a *Agent) makeSOA(zone name.Name, soa protocol.SOA) (dns.Entry, error) {
+	number := func(given *uint32, missing uint32) string {
+		if given != nil {
+			missing = *given
+		}
+		return strconv.FormatUint(uint64(missing), 10)
+	}
+	now := a.config.Now().UTC()
+	today := uint32(now.Year()*1000000 + int(now.Month())*10000 + now.Day()*100 + 1)
+	contact := soa.AdminEmail
+	if local, domain, mailed := strings.Cut(contact, "@"); mailed && local != "" {
+		contact = strings.ReplaceAll(local, ".", `\.`) + "." + strings.TrimSuffix(domain, ".") + "."
+	}
+	if len(strings.Fields(soa.PrimaryNS)) != 1 || len(strings.Fields(contact)) != 1 {
+		return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: primaryNs and adminEmail must be one name each")
+	}
+	value := strings.Join([]string{
+		soa.PrimaryNS, contact, number(soa.Serial, today), number(soa.Refresh, 3600), number(soa.Retry, 600), number(soa.Expire, 604800), number(soa.NegativeTTL, 86400),
+	}, " ")
+	ttl := uint32(min(86400, maxTTL))
+	if soa.NegativeTTL != nil {
+		ttl = min(ttl, *soa.NegativeTTL)
+	}
+	data, err := rdata.FromRR(rdata.SOA, value, zone)
+	if err != nil {
+		return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: %v", err)
+	}
+	return dns.Entry{Name: zone, Type: rdata.SOA, TTL: ttl, Data: data}, nil
+}
+
+func readType(field, text string) (rdata.Type, error) {
+	t, err := rdata.ParseType(text)
+	if err == nil {
+		err = t.CheckRecord()
+	}
+	if err != nil {
+		return 0, refuse(http.StatusBadRequest, "%s: %v", field, err)
+	}
+	return t, nil
+}
+
+func withPriority(priority *uint16, value string) string {
+	if priority == nil {
+		return value
+	}
+	return strconv.Itoa(int(*priority)) + " " + value
+}
+
+// readRecord reads a record as it would stand in a file of the zone.
+func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl *uint32, value string) (dns.Entry, error) {
+	entry := dns.Entry{Type: t}
+	var err error
+	if entry.Name, err = name.ParseIn(owner, zone); err != nil {
+		return entry, refuse(http.StatusBadRequest, "%s.name: %v", field, err)
+	}
+	if !zone.Encloses(entry.Name) {
+		return entry, refuse(http.StatusBadRequest, "%s.name %q: is not in zone %s; a name without a dot at its end is relative to the zone", field, owner, showName(zone))
+	}
+	if ttl != nil {
+		if entry.TTL = *ttl; *ttl > maxTTL {
+			return entry, refuse(http.StatusBadRequest, "%s.ttl %d: must be at most %d", field, *ttl, maxTTL)
+		}
+	}
+	if value == "" {
+		return entry, nil // an RRset without values
+	}
+	if entry.Data, err = rdata.FromRR(t, value, zone); err != nil {
+		return entry, refuse(http.StatusBadRequest, "%s.value: %v", field, err)
+	}
+	return entry, nil
+}

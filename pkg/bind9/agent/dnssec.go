@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// showDS lists the DS of the keys that sign the zone's keys. It goes by what named serves, so it needs no directory of
+// keys, and shows no key before named does.
+func (a *Agent) showDS(_ http.ResponseWriter, job *work) (int, any, error) {
+	ctx := job.request.Context()
+	if _, err := a.readStatus(ctx, job.zone); err != nil {
+		return 0, nil, err
+	}
+	keys, err := a.queryRRset(ctx, job.zone, rdata.DNSKEY)
+	if err != nil {
+		return 0, nil, err
+	}
+	wanted, err := a.queryRRset(ctx, job.zone, rdata.CDS)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer := protocol.DS{Success: true, Zone: showName(job.zone), Records: []protocol.DSRecord{}}
+	for _, record := range keys {
+		key, ok := record.(*mdns.DNSKEY)
+		if !ok || key.Flags&mdns.SEP == 0 || key.Flags&mdns.REVOKE != 0 {
+			continue
+		}
+		ds := key.ToDS(mdns.SHA256)
+		if ds == nil {
+			continue
+		}
+		digest := strings.ToUpper(ds.Digest)
+		answer.Records = append(answer.Records, protocol.DSRecord{
+			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: digest,
+			RR: fmt.Sprintf("%s IN DS %d %d %d %s", job.zone, ds.KeyTag, ds.Algorithm, ds.DigestType, digest),
+			CDS: slices.ContainsFunc(wanted, func(record mdns.RR) bool {
+				cds, ok := record.(*mdns.CDS)
+				return ok && cds.KeyTag == ds.KeyTag && cds.Algorithm == ds.Algorithm && (cds.DigestType != ds.DigestType || strings.EqualFold(cds.Digest, ds.Digest))
+			}),
+		})
+	}
+	if len(keys) == 0 {
+		return 0, nil, refuse(http.StatusNotFound, "zone %s is not signed; PATCH it with dnssecPolicy", showName(job.zone))
+	}
+	slices.SortFunc(answer.Records, func(x, y protocol.DSRecord) int {
+		return cmp.Or(cmp.Compare(x.KeyTag, y.KeyTag), cmp.Compare(x.Digest, y.Digest))
+	})
+	return http.StatusOK, answer, nil
+}
+
+// checkDS tells named what the parent has. Rollovers go on from there.
+func (a *Agent) checkDS(_ http.ResponseWriter, job *work) (int, any, error) {
+	var asked protocol.CheckDS
+	if err := job.decode(&asked); err != nil {
+		return 0, nil, err
+	}
+	if asked.DS != protocol.DSPublished && asked.DS != protocol.DSWithdrawn {
+		return 0, nil, refuse(http.StatusBadRequest, "ds %q: must be %s or %s", asked.DS, protocol.DSPublished, protocol.DSWithdrawn)
+	}
+	defer a.lockZone(job.zone)()
+	text, err := a.call(job.request.Context(), fmt.Sprintf("dnssec -checkds -key %d %s %s", asked.KeyTag, asked.DS, quoteZone(job.zone)))
+	switch {
+	case failedWith(err, resultNotFound):
+		return 0, nil, unknownZone(job.zone)
+	case err != nil:
+		return 0, nil, asConflict(err)
+	case !strings.HasPrefix(strings.ToLower(text), "key ") && !strings.Contains(text, "Marked DS"):
+		// Named has no error for a key or a policy that is not there, and says so in words.
+		return 0, nil, &problem{status: http.StatusConflict, message: (&rndc.Failure{Command: "dnssec", Err: text}).Error()}
+	}
+	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: fmt.Sprintf("named knows that the DS of key %d of zone %s is %s", asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
+}
+
+// maxKeyText is what named (9.18) has room for in its answer about keys, less what it says of one key. What does not
+// fit it leaves out, line by line, so states would be those of another key, and a key that is in use would be
+// missing.
+const maxKeyText = 4096 - 600
+
+var keyLine = regexp.MustCompile(`^key: (\d+) \(([^)]*)\), (\S+)`)
+
+// readDNSSEC reads what named says of the signing of a zone; nil where no policy signs it.
+func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
+	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
+		return nil, nil
+	}
+	text, err := a.call(ctx, "dnssec -status "+quoteZone(zone))
+	if _, failed := err.(*rndc.Failure); failed {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if len(text) > maxKeyText {
+		return nil, refuse(http.StatusConflict, "zone %s has more keys than named can tell of; set purge-keys of its dnssec-policy to less, or remove files of keys that are hidden", showName(zone))
+	}
+	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if found := keyLine.FindStringSubmatch(line); found != nil {
+			tag, err := strconv.ParseUint(found[1], 10, 16)
+			if err != nil {
+				return nil, fmt.Errorf("named's words about a key: %q", line)
+			}
+			status.Keys = append(status.Keys, protocol.DNSSECKey{Tag: uint16(tag), Algorithm: found[2], Role: found[3]})
+			continue
+		}
+		what, value, ok := strings.Cut(strings.TrimPrefix(line, "- "), ":")
+		if value = strings.TrimSpace(value); !ok {
+			continue
+		}
+		if what == "dnssec-policy" {
+			status.Policy = value
+		}
+		if len(status.Keys) == 0 {
+			continue
+		}
+		key := &status.Keys[len(status.Keys)-1]
+		for word, state := range map[string]*string{"goal": &key.Goal, "dnskey": &key.DNSKEYState, "ds": &key.DSState, "zone rrsig": &key.ZoneRRSIGState, "key rrsig": &key.KeyRRSIGState} {
+			if what == word {
+				*state = value
+			}
+		}
+		for word, is := range map[string]*bool{"published": &key.Published, "key signing": &key.KeySigning, "zone signing": &key.ZoneSigning} {
+			if what == word {
+				*is = strings.HasPrefix(value, "yes")
+			}
+		}
+	}
+	if status.Policy == "" {
+		return nil, nil
+	}
+	return status, nil
+}

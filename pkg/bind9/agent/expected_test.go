@@ -1,0 +1,411 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/rig"
+)
+
+const catalogName = "catalog.example."
+
+const memberText = "@ 60 IN SOA ns.example.net. h.example.net. 1 3600 600 604800 60\n@ 60 IN NS ns.example.net.\nwww 60 IN A 192.0.2.1\n"
+
+// member is a zone of a catalog. One that is absent is in the catalog, and its primary refuses it.
+type member struct {
+	zone                string
+	unconfirmed, absent bool
+}
+
+// follower is an agent beside a named that follows the catalog of another named.
+type follower struct {
+	*fixture
+	primary *rig.BIND
+	now     time.Time // of the agent's clock
+}
+
+func newFollower(t *testing.T, members ...member) *follower {
+	t.Helper()
+	f := &follower{now: time.Now()}
+	catalog := "@ 0 IN SOA invalid. invalid. 1 3600 600 3600000 0\n@ 0 IN NS invalid.\nversion 0 IN TXT \"2\"\n"
+	config := rig.BINDConfig{Keys: []rig.TSIGKey{agentKey}}
+	for i, of := range members {
+		ttl := 0
+		if of.unconfirmed {
+			ttl = dns.UnconfirmedTTL
+		}
+		catalog += fmt.Sprintf("m%d.zones %d IN PTR %s\n", i, ttl, of.zone)
+		if !of.absent {
+			config.Primaries = append(config.Primaries, rig.PrimaryZone{Zone: of.zone, Text: memberText})
+		}
+	}
+	config.Primaries = append(config.Primaries, rig.PrimaryZone{Zone: catalogName, Text: catalog})
+	var err error
+	f.primary, err = rig.StartBIND(t.Context(), config)
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { f.primary.Close() })
+	list := filepath.Join(t.TempDir(), "catalogs")
+	if err := os.WriteFile(list, []byte("\n"+strings.TrimSuffix(catalogName, ".")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	from := rig.SecondaryZone{Zone: catalogName, Primary: f.primary.Addr}
+	f.fixture = newFixture(t, func(named *rig.BINDConfig, config *Config) {
+		named.Options += fmt.Sprintf("catalog-zones { zone %q default-primaries { %s port %d; } zone-directory \".\" in-memory no min-update-interval 1; };\nserial-query-rate 1000;\n", catalogName, f.primary.Addr.Addr(), f.primary.Addr.Port())
+		named.Secondaries = []rig.SecondaryZone{from}
+		config.CatalogsFile = list
+		config.Now = func() time.Time { return f.now }
+	})
+	return f
+}
+
+// look asks named anew, some time after its start.
+func (f *follower) look(afterStart time.Duration) reply {
+	f.t.Helper()
+	f.agent.ready.mu.Lock()
+	f.agent.ready.looked = time.Time{}
+	f.agent.ready.mu.Unlock()
+	f.now = time.Now().Add(afterStart)
+	return f.ask("GET", "/api/v1/ready", nil)
+}
+
+// wantReady fails the test unless the agent is ready, or is not because of its zones.
+func (f *follower) wantReady(ready bool, afterStart time.Duration) {
+	f.t.Helper()
+	status, text := 503, `"zones: error"`
+	if ready {
+		status, text = 200, `"zones: ok"`
+	}
+	if got := f.look(afterStart); got.status != status || !strings.Contains(got.text, text) {
+		f.t.Errorf("%s after its start: %s, want %d with %s", afterStart, got, status, text)
+	}
+}
+
+// until waits for a fact, for as long as a loaded machine may need.
+func (f *follower) until(what string, fact func() error) {
+	f.t.Helper()
+	f.within(2*time.Minute, what, fact)
+}
+
+func (f *follower) within(most time.Duration, what string, fact func() error) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), most)
+	defer cancel()
+	rig.Until(ctx, f.t, what, fact)
+}
+
+// await waits until named answers for a zone.
+func (f *follower) await(zone string) {
+	f.t.Helper()
+	f.until(zone+" is loaded", func() error {
+		if got := f.dig(zone, "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+}
+
+// restart starts named again, with the files that keep leaves it.
+func (f *follower) restart(keep func(file string) bool) {
+	f.t.Helper()
+	f.bind.Stop()
+	entries, err := os.ReadDir(f.bind.Dir())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	removed := 0
+	for _, entry := range entries {
+		if file := entry.Name(); !strings.HasSuffix(file, ".conf") && !keep(file) {
+			removed++
+			err = errors.Join(err, os.Remove(filepath.Join(f.bind.Dir(), file)))
+		}
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.start()
+	f.t.Logf("%d files removed", removed)
+}
+
+// start starts named again, in another second than before: it says of its start no more than that.
+func (f *follower) start() {
+	f.t.Helper()
+	f.until("another second", func() error {
+		if boot := f.agent.ready.loading.boot; boot == time.Now().UTC().Format(http.TimeFormat) {
+			return errors.New(boot)
+		}
+		return nil
+	})
+	if err := f.bind.Start(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func all(string) bool  { return true }
+func none(string) bool { return false }
+
+// TestReady_poisonZone (S11.25): a zone that no server has had yet holds no server back, and one that all had holds a
+// server back for good where it is more than one of a hundred (A3).
+func TestReady_poisonZone(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true, unconfirmed: true})
+	f.await("a.example.")
+	f.await("b.a.example.")
+	f.wantReady(true, 0)
+	// A server that is to stand for another one is asked for each zone.
+	f.want(http.StatusOK, `"zones":3,"missing":1,"some":"poison.example."`, "GET", "/server/members", nil)
+
+	f = newFollower(t, member{zone: "a.example."}, member{zone: "poison.example.", absent: true})
+	f.await("a.example.")
+	f.wantReady(false, 0)
+	f.wantReady(false, time.Hour)
+}
+
+// TestReady_primaryAway (S11.25): a server that is started again answers for what is on its disk, and needs no
+// primary. Without a disk it is not ready until it has everything anew (A3).
+func TestReady_primaryAway(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
+	f.await("a.example.")
+	f.await("b.example.")
+	f.wantReady(true, 0)
+	f.primary.Stop()
+	f.restart(all)
+	f.wantReady(true, 0)
+
+	// A zone's file is lost.
+	f.restart(func(file string) bool { return !strings.HasSuffix(file, "_a.example.db") })
+	f.await("b.example.")
+	f.wantReady(false, 0)
+	f.wantReady(false, time.Hour)
+
+	// The disk is empty: no catalog says what is missing.
+	f.restart(none)
+	f.wantReady(false, 0)
+	f.wantReady(false, time.Hour)
+	if err := f.primary.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// By itself named asks a minute after its start.
+	f.within(40*time.Second, "the agent is ready, without a NOTIFY", func() error {
+		if got := f.look(0); got.status != 200 {
+			return errors.New(got.String())
+		}
+		return nil
+	})
+	if a, b := f.dig("www.a.example.", "A"), f.dig("www.b.example.", "A"); a != "192.0.2.1" || b != "192.0.2.1" {
+		t.Errorf("ready with %q and %q", a, b)
+	}
+	// A zone that is lost later is no reason to answer for nothing: the look was passed.
+	f.primary.Stop()
+	if _, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "a.example"); err != nil {
+		t.Fatal(err)
+	}
+	f.wantReady(true, 0)
+}
+
+// TestReady_expiredZone (S11.25): a zone whose primary was away for longer than its SOA allows is not loaded (A3).
+func TestReady_expiredZone(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
+	f.await("a.example.")
+	f.await("b.example.")
+	f.primary.Stop()
+	f.bind.Stop()
+	old := time.Now().Add(-30 * 24 * time.Hour)
+	files, err := filepath.Glob(filepath.Join(f.bind.Dir(), "__catz__*_a.example.db"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.Chtimes(files[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	f.start()
+	f.until("a.example. has expired", func() error {
+		if got := f.dig("a.example.", "SOA"); got != "" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	f.wantReady(false, 0)
+}
+
+// TestReady_withheldZones (S11.25): zones that the primary withholds, of which a tenant may have as many as it likes,
+// keep a server from the zones of others for some minutes. While the primary is away the server waits on, and so does
+// one that has no zone at all: another server that has them may go when this one is ready.
+func TestReady_withheldZones(t *testing.T) {
+	t.Parallel()
+	withheld := []member{{zone: "x.example.", absent: true}, {zone: "y.example.", absent: true}, {zone: "z.example.", absent: true}}
+	f := newFollower(t, append(withheld, member{zone: "a.example."})...)
+	f.await("a.example.")
+	// The last zone came some minutes ago.
+	f.wantReady(false, -waitTime)
+	confirmed := func() time.Time {
+		expected, err := f.agent.listExpected(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.agent.confirmedAt(t.Context(), expected.catalogs)
+	}
+	transferred := confirmed()
+	f.until("the primary confirms the catalog again", func() error {
+		f.wantReady(false, loadTime)
+		if !confirmed().After(transferred) {
+			return errors.New("not later")
+		}
+		return nil
+	})
+	f.wantReady(true, waitTime)
+
+	f = newFollower(t, append(withheld, member{zone: "a.example."})...)
+	f.await("a.example.")
+	f.wantReady(false, 0)
+	f.primary.Stop()
+	f.wantReady(false, waitTime)
+	f.wantReady(false, time.Hour)
+
+	f = newFollower(t, withheld...)
+	f.wantReady(false, -waitTime)
+	f.wantReady(false, waitTime)
+	f.wantReady(false, time.Hour)
+}
+
+// TestReady_twoMinutes (S11.25): of a hundred zones one may be missing two minutes after the start of named, and
+// before that none. A catalog that named cannot transfer, beside one that it has, is missing no longer than that
+// (A3).
+func TestReady_twoMinutes(t *testing.T) {
+	t.Parallel()
+	var members []member
+	for i := range 99 {
+		members = append(members, member{zone: fmt.Sprintf("z%d.example.", i)})
+	}
+	f := newFollower(t, append(members, member{zone: "poison.example.", absent: true})...)
+	f.until("99 zones are loaded", func() error {
+		if got := f.look(0); !strings.Contains(got.text, `"zones: error"`) {
+			t.Fatal(got)
+		}
+		if f.agent.ready.loading.loaded[name.MustParse("z98.example.")] && len(f.agent.ready.loading.loaded) == 99 {
+			return nil
+		}
+		return fmt.Errorf("%d", len(f.agent.ready.loading.loaded))
+	})
+	f.wantReady(false, loadTime/2)
+	f.wantReady(true, loadTime)
+	f.wantReady(true, 0)
+	// It is asked again after its next start.
+	f.restart(all)
+	f.wantReady(false, 0)
+
+	f = newFollower(t, member{zone: "a.example."})
+	f.await("a.example.")
+	if err := os.WriteFile(f.agent.config.CatalogsFile, []byte(catalogName+"\nother.example.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.wantReady(false, 0)
+	f.wantReady(true, loadTime)
+}
+
+// TestReady_zonesOfTheAgent: a zone that was made here is expected after a restart, one that was removed is not (A3).
+func TestReady_zonesOfTheAgent(t *testing.T) {
+	t.Parallel()
+	f := &follower{fixture: newFixture(t, nil)}
+	f.agent.config.Now = func() time.Time { return f.now }
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.want(201, "", "POST", "/zones", primaryZone("example.net"))
+	f.want(201, "", "POST", "/zones", `{"zoneName":"poison.example","zoneType":"secondary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"ns.","adminEmail":"h."},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:1"]}}`)
+	f.restart(all)
+	f.wantReady(true, 0)
+	f.bind.Stop()
+	files, err := filepath.Glob(filepath.Join(f.bind.Dir(), "example.org.*.zone"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.start()
+	f.wantReady(false, 0)
+	if err := os.WriteFile(files[0], bytes.Clone(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.bind.Rndc(t.Context(), "reload", "example.org"); err != nil {
+		t.Fatal(err)
+	}
+	f.wantReady(true, 0)
+	// named removed the zone, and its file is left.
+	f.bind.Stop()
+	f.start()
+	if _, err := f.bind.Rndc(t.Context(), "delzone", "example.net"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "example.net.*.zone")); err != nil || len(left) != 1 {
+		t.Fatal(left, err)
+	}
+	f.wantReady(true, 0)
+}
+
+// TestRestoreMembers_makesALostZoneAgain (S11.25): named has again what its catalog lists and it has no zone of, though
+// the catalog stays as it is. A zone that it cannot load is not lost (A7).
+func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true})
+	f.await("a.example.")
+	f.await("b.a.example.")
+	var watch memberWatch
+	for range 3 {
+		watch.zones = "" // each look asks for every member
+		f.agent.restoreMembers(t.Context(), &watch)
+	}
+	if n := strings.Count(f.bind.Log(), "received control channel command 'retransfer"); n != 0 {
+		t.Errorf("%d transfers of a catalog of which nothing is lost", n)
+	}
+	if out, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "b.a.example"); err != nil {
+		t.Fatal(err, out)
+	}
+	f.until("b.a.example. is gone", func() error {
+		if got := f.dig("b.a.example.", "SOA"); got != "" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	f.until("b.a.example. is there again", func() error {
+		f.agent.restoreMembers(t.Context(), &watch)
+		if got := f.dig("b.a.example.", "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+	if log := f.bind.Log(); strings.Contains(log, "deleting zone 'a.example'") || strings.Count(log, "adding zone 'a.example'") != 1 {
+		t.Errorf("the other zone of the catalog was made anew:\n%s", log)
+	}
+}
+
+// TestReady_emptyDisk (S11.25): nothing but its disk tells a server which zones its agent made.
+func TestReady_emptyDisk(t *testing.T) {
+	t.Parallel()
+	f := &follower{fixture: newFixture(t, nil)}
+	f.agent.config.Now = func() time.Time { return f.now }
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+	f.restart(func(string) bool { return false })
+	f.wantReady(true, 0)
+	if got := f.dig("example.org", "SOA"); got != "" {
+		t.Errorf("it answers %q", got)
+	}
+	f.want(201, "", "POST", "/zones", primaryZone("example.org"))
+}

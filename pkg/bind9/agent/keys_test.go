@@ -1,0 +1,203 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// listKeyFiles are the files of the private keys of a zone.
+func (f *fixture) listKeyFiles(zone string) []string {
+	f.t.Helper()
+	found, err := filepath.Glob(filepath.Join(f.bind.Dir(), "K"+zone+".+*.private"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// signZone makes a signed zone of an owner, and returns its keys.
+func (f *fixture) signZone(zone, owner string) []string {
+	f.t.Helper()
+	asked := primaryZone(zone)
+	configOf(asked)["dnssecPolicy"] = "default"
+	if owner != "" {
+		asked["keyOwner"] = owner
+	}
+	f.want(201, "", "POST", "/zones", asked)
+	waitFor(f.t, zone+" is signed", func() bool {
+		var status protocol.ZoneResponse
+		if err := json.Unmarshal([]byte(f.want(200, "", "GET", "/zones/"+zone+"/status", nil).text), &status); err != nil {
+			f.t.Fatal(err)
+		}
+		if status.KeyOwner != owner {
+			f.t.Fatalf("%s: keys of %q, want %q", zone, status.KeyOwner, owner)
+		}
+		return status.DNSSEC != nil && status.DNSSEC.Signed && len(f.listKeyFiles(zone)) > 0
+	})
+	return f.listKeyFiles(zone)
+}
+
+// TestCreate_takesNoKeysOfAnotherOwner_S12_10: a zone that is made again is signed with its keys, and one of another
+// owner with keys of its own.
+func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	const zone = "example.org"
+	first := f.signZone(zone, "team-a")
+	f.want(200, "", "DELETE", "/zones/"+zone, nil)
+	again := f.signZone(zone, "team-a")
+	if !slices.Equal(first, again) {
+		t.Errorf("made again it has keys %q, before %q", again, first)
+	}
+	asked := primaryZone(zone)
+	configOf(asked)["dnssecPolicy"], asked["keyOwner"] = "default", "team-b"
+	f.want(409, "keys of another owner", "POST", "/zones", asked)
+	f.want(409, "keys of another owner", "DELETE", "/zones/"+zone+"?keys=remove&keyOwner=team-b", nil)
+	if got := f.listKeyFiles(zone); !slices.Equal(first, got) {
+		t.Errorf("after the DELETE of another owner it has keys %q, before %q", got, first)
+	}
+	f.want(200, "", "DELETE", "/zones/"+zone+"?keyOwner=team-a", nil)
+	for _, file := range f.signZone(zone, "team-b") {
+		if slices.Contains(first, file) {
+			t.Errorf("the zone of another owner has the key %s", file)
+		}
+	}
+	for _, file := range first {
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("the key %s of the former owner is still there", file)
+		}
+	}
+	f.want(200, "", "DELETE", "/zones/"+zone+"?keys=remove", nil)
+	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "K"+zone+".*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+	for _, owner := range []string{" ", "a\nb", "../x"} {
+		asked["keyOwner"] = owner
+		f.want(400, "keyOwner", "POST", "/zones", asked)
+	}
+}
+
+// TestCreate_takesKeysWithoutAnOwner: keys that were put there by hand are those of the zone that is made.
+func TestCreate_takesKeysWithoutAnOwner(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	const zone = "example.org"
+	byHand := f.signZone(zone, "")
+	f.want(200, "", "DELETE", "/zones/"+zone, nil)
+	f.sweep()
+	if got := f.signZone(zone, "team-a"); !slices.Equal(got, byHand) {
+		t.Errorf("keys %q, by hand %q", got, byHand)
+	}
+}
+
+func (f *fixture) sweep() {
+	f.t.Helper()
+	if err := f.agent.removeOldKeys(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// TestSweepKeys_S12_10: the keys of a removed zone stay for keyTime, and those of a zone that is there for ever. Of
+// one owner the keys of maxLeftKeys zones stay, the last ones.
+func TestSweepKeys_S12_10(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
+	f.signZone("stays.example", "team-a")
+	f.signZone("goes.example", "team-a")
+	f.want(200, "", "DELETE", "/zones/goes.example", nil)
+	// A zone of a client that makes and removes zones without end, by the files alone.
+	left := func(zone, owner string, at time.Time) {
+		of := name.MustParse(zone)
+		if err := f.agent.files.writeKeyOwner(of, owner); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.agent.files.leaveKeys(of, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(f.bind.Dir(), "K"+zone+"+013+00001.private"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range maxLeftKeys + 2 {
+		left(fmt.Sprintf("n%d.example.", i), "mallory", now.Add(time.Duration(i)*time.Second))
+	}
+	f.sweep()
+	if len(f.listKeyFiles("goes.example")) == 0 {
+		t.Error("the keys of a removed zone went at once")
+	}
+	for zone, want := range map[string]int{"n0.example": 0, "n1.example": 0, "n2.example": 1, fmt.Sprintf("n%d.example", maxLeftKeys+1): 1} {
+		if got := len(f.listKeyFiles(zone)); got != want {
+			t.Errorf("%s has %d keys, want %d", zone, got, want)
+		}
+	}
+	now = now.Add(keyTime + time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it looks once
+	f.agent.SweepKeys(ctx, nil)
+	if len(f.listKeyFiles("goes.example")) == 0 {
+		t.Error("keys went although named was not asked")
+	}
+	f.sweep()
+	if got, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kgoes.example.*")); err != nil || len(got) > 0 {
+		t.Errorf("left of the removed zone: %q, %v", got, err)
+	}
+	if len(f.listKeyFiles("stays.example")) == 0 {
+		t.Error("the zone that is there has lost its keys")
+	}
+	if got := f.listKeyFiles("n2.example"); len(got) > 0 {
+		t.Errorf("left: %q", got)
+	}
+}
+
+// TestStatus_isOfAllKeysOrNone: named leaves out what does not fit its answer, and a key that seems not to be there
+// would lose its DS.
+func TestStatus_isOfAllKeysOrNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	const zone = "example.org"
+	f.signZone(zone, "team-a")
+	keygen, err := rig.Find("dnssec-keygen", "apt-get install bind9-utils")
+	rig.SkipMissing(t, err)
+	last := 0
+	for refused := 0; refused < 2; {
+		if out, err := exec.CommandContext(t.Context(), keygen, "-q", "-f", "KSK", "-a", "ECDSAP256SHA256", "-K", f.bind.Dir(), zone).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		made := len(f.listKeyFiles(zone))
+		answer := f.ask("GET", "/api/v1/zones/"+zone+"/status", nil)
+		switch answer.status {
+		case 409:
+			refused++
+		case 200:
+			var status protocol.ZoneResponse
+			if err := json.Unmarshal([]byte(answer.text), &status); err != nil {
+				t.Fatal(err)
+			}
+			if last = len(status.DNSSEC.Keys); last != made || refused > 0 {
+				t.Fatalf("the status has %d of %d keys", last, made)
+			}
+		default:
+			t.Fatal(answer)
+		}
+	}
+	t.Logf("%d keys fit", last)
+	if last < 6 { // three that wait, the next one, and two that sign the zone
+		t.Errorf("a status has %d keys at most", last)
+	}
+}

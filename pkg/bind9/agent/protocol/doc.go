@@ -1,0 +1,15 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package protocol has the words of the HTTP API by which a server of BIND's zones is changed, /api/v1 of bindcar 0.9,
+// which the agent speaks too (openapi.yaml of pkg/bind9/agent).
+//
+// It promises:
+//
+//	P1. A body of a client of bindcar 0.9 means to the agent what it means to bindcar.
+//	P2. The comment of a field that the agent alone takes or gives says "agent".
+//
+// The package knows the form of bodies alone. Their meaning is in pkg/bind9/agent, their use in its client.
+//
+// Read protocol.go.
+package protocol

@@ -1,0 +1,466 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// parseZoneName reads the name of a zone, with a dot at its end or without. The name has letters, digits, dots,
+// - _ and / alone, which need no escape between quotes in a command or in named.conf (A4).
+func parseZoneName(field, text string) (name.Name, error) {
+	if text != "." && text != "" {
+		text = strings.TrimSuffix(text, ".") + "."
+	}
+	zone, err := name.Parse(text)
+	switch {
+	case err != nil:
+		return name.Name{}, refuse(http.StatusBadRequest, "%s: %v", field, err)
+	case strings.Contains(zone.String(), "*"):
+		return name.Name{}, refuse(http.StatusBadRequest, "%s %q: a zone cannot have the name of a wildcard", field, text)
+	}
+	return zone, nil
+}
+
+// showName is a zone as bodies have it: without the dot at its end.
+func showName(zone name.Name) string {
+	if zone == name.Root {
+		return "."
+	}
+	return strings.TrimSuffix(zone.String(), ".")
+}
+
+// quoteZone is a zone in a command.
+func quoteZone(zone name.Name) string { return `"` + showName(zone) + `"` }
+
+// zoneStatus is what named says of a zone that it has.
+type zoneStatus struct {
+	text  string
+	lines map[string]string // "type": "primary"
+}
+
+// The results of named's control channel (lib/isc/result.c of BIND).
+const (
+	resultNotFound  = "not found"
+	resultExists    = "already exists"
+	resultNotLoaded = "zone not loaded"
+	resultMultiple  = "multiple"
+)
+
+func failedWith(err error, result string) bool {
+	var failure *rndc.Failure
+	return errors.As(err, &failure) && failure.Err == result
+}
+
+func unknownZone(zone name.Name) error {
+	return refuse(http.StatusNotFound, "named has no zone %s; POST %s/zones makes one", showName(zone), protocol.Base)
+}
+
+// asConflict is a command that the state of a zone, or of the configuration, does not allow.
+func asConflict(err error) error {
+	var failure *rndc.Failure
+	if errors.As(err, &failure) {
+		return refuse(http.StatusConflict, "%v", failure)
+	}
+	return err
+}
+
+// readStatus asks named for a zone: 404 where it has none (A2).
+func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
+	text, err := a.call(ctx, "zonestatus "+quoteZone(zone))
+	switch {
+	case failedWith(err, resultNotFound):
+		return nil, unknownZone(zone)
+	case failedWith(err, resultMultiple):
+		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no word for a view; give the agent a named without views", showName(zone))
+	case failedWith(err, resultNotLoaded):
+		// It is configured. Of a member of a catalog named shows nothing yet.
+		of := protocol.Secondary
+		if block, err := a.readClauses(ctx, zone); err == nil {
+			of = block.word("type")
+		}
+		text = fmt.Sprintf("name: %s\ntype: %s\nloaded: no", showName(zone), of)
+	case err != nil:
+		return nil, err
+	}
+	status := &zoneStatus{text: text, lines: map[string]string{}}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			status.lines[key] = value
+		}
+	}
+	return status, nil
+}
+
+// serial is that of the zone as it is served.
+func (s *zoneStatus) serial() *uint32 {
+	return cmp.Or(s.number("signed serial"), s.number("serial"))
+}
+
+// number is what a line has as a number; nil: it has none.
+func (s *zoneStatus) number(line string) *uint32 {
+	n, err := strconv.ParseUint(s.lines[line], 10, 32)
+	if err != nil {
+		return nil
+	}
+	number := uint32(n)
+	return &number
+}
+
+// readClauses asks named how a zone is configured.
+func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error) {
+	text, err := a.call(ctx, "showzone "+quoteZone(zone))
+	if err != nil {
+		return nil, err
+	}
+	return parseClauses(text)
+}
+
+// readOwned returns the configuration of a zone that can be changed at run time.
+func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
+	status, err := a.readStatus(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	if status.lines["reconfigurable via modzone"] == "no" {
+		return nil, refuse(http.StatusConflict, "zone %s stands in named's configuration; change it there and POST %s/server/reconfig", showName(zone), protocol.Base)
+	}
+	block, err := a.readClauses(ctx, zone)
+	var failure *rndc.Failure
+	if errors.As(err, &failure) {
+		return nil, refuse(http.StatusConflict, "zone %s is a member of a catalog zone: %v; change it at the primary of the catalog", showName(zone), failure)
+	}
+	return block, err
+}
+
+func (a *Agent) listZones(http.ResponseWriter, *work) (int, any, error) {
+	zones, err := a.files.listZones()
+	return http.StatusOK, protocol.ZoneList{Zones: zones, Count: len(zones)}, err
+}
+
+func (a *Agent) showZone(_ http.ResponseWriter, job *work) (int, any, error) {
+	status, err := a.readStatus(job.request.Context(), job.zone)
+	if err != nil {
+		return 0, nil, err
+	}
+	info := protocol.ZoneInfo{Name: showName(job.zone), ZoneType: status.lines["type"], Serial: status.serial()}
+	if block, err := a.readClauses(job.request.Context(), job.zone); err == nil {
+		info.FilePath = block.word("file")
+	}
+	return http.StatusOK, info, nil
+}
+
+func (a *Agent) showZoneStatus(_ http.ResponseWriter, job *work) (int, any, error) {
+	status, err := a.readStatus(job.request.Context(), job.zone)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer := protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is here", Details: status.text}
+	if answer.DNSSEC, err = a.readDNSSEC(job.request.Context(), job.zone, status); err != nil {
+		return 0, nil, err
+	}
+	if answer.KeyOwner, err = a.files.readKeyOwner(job.zone); err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, answer, nil
+}
+
+// zoneCommand runs one word of the control channel for a zone.
+func zoneCommand(word, done string) func(*Agent, http.ResponseWriter, *work) (int, any, error) {
+	return func(a *Agent, _ http.ResponseWriter, job *work) (int, any, error) {
+		defer a.lockZone(job.zone)()
+		text, err := a.call(job.request.Context(), word+" "+quoteZone(job.zone))
+		switch {
+		case failedWith(err, resultNotFound):
+			return 0, nil, unknownZone(job.zone)
+		case err != nil:
+			return 0, nil, asConflict(err)
+		}
+		return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is " + done, Details: text}, nil
+	}
+}
+
+// createZone adds a zone, or finds that it stands as asked for (A1).
+func (a *Agent) createZone(_ http.ResponseWriter, job *work) (int, any, error) {
+	var asked protocol.CreateZone
+	if err := job.decode(&asked); err != nil {
+		return 0, nil, err
+	}
+	zone, err := parseZoneName("zoneName", asked.ZoneName)
+	if err != nil {
+		return 0, nil, err
+	}
+	block, err := makeClauses(asked)
+	if err != nil {
+		return 0, nil, err
+	}
+	var content []byte
+	note := ""
+	if asked.ZoneType == protocol.Primary {
+		if content, note, err = a.makeContent(zone, asked.ZoneConfig); err != nil {
+			return 0, nil, err
+		}
+	}
+	if asked.KeyOwner != "" && !keyOwner.MatchString(asked.KeyOwner) {
+		return 0, nil, refuse(http.StatusBadRequest, "keyOwner %q: must be 1 to 253 letters, digits and -_./", asked.KeyOwner)
+	}
+	ctx := job.request.Context()
+	defer a.lockZone(zone)()
+	owner, err := a.files.readKeyOwner(zone)
+	if err != nil {
+		return 0, nil, err
+	}
+	otherKeys := owner != "" && asked.KeyOwner != "" && owner != asked.KeyOwner
+	status, answer, err := a.compareZone(ctx, zone, block)
+	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
+		if err == nil && otherKeys {
+			err = refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with keys=remove first", showName(zone))
+		}
+		if err == nil && owner == "" && asked.KeyOwner != "" {
+			err = a.files.writeKeyOwner(zone, asked.KeyOwner)
+		}
+		return status, answer, err
+	}
+	if otherKeys {
+		// Signatures by them that the former owner has kept must not be valid for the zone of this one.
+		if err := a.files.removeKeys(zone); err != nil {
+			return 0, nil, err
+		}
+	}
+	if asked.KeyOwner != "" {
+		if err := a.files.writeKeyOwner(zone, asked.KeyOwner); err != nil {
+			return 0, nil, err
+		}
+	}
+	if err := a.files.removeAll(zone); err != nil {
+		return 0, nil, err
+	}
+	path, err := a.files.createFile(zone, content)
+	if err != nil {
+		return 0, nil, err
+	}
+	block.setClause("file", []string{strconv.Quote(path)})
+	text, err := a.call(ctx, "addzone "+quoteZone(zone)+" "+block.text())
+	var failure *rndc.Failure
+	var unasked *problem
+	switch {
+	case errors.As(err, &failure):
+		// Named has no zone of this file. After any other error it may have, and the file stays.
+		if err := a.files.remove(path); err != nil {
+			return 0, nil, err
+		}
+		if failure.Err == resultExists {
+			return a.compareZone(ctx, zone, block) // another client of named was faster
+		}
+		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take", showName(zone), failure)
+	case errors.As(err, &unasked) && unasked.status == http.StatusBadRequest:
+		return 0, nil, errors.Join(err, a.files.remove(path))
+	case err != nil:
+		return 0, nil, err
+	}
+	return http.StatusCreated, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is made" + note, Details: text}, nil
+}
+
+// compareZone answers for a zone that named has already: 404 where it has none.
+func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) (int, any, error) {
+	if _, err := a.readStatus(ctx, zone); err != nil {
+		return 0, nil, err
+	}
+	present, err := a.readClauses(ctx, zone)
+	var failure *rndc.Failure
+	switch {
+	case errors.As(err, &failure):
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here as a member of a catalog zone; remove it from the catalog first", showName(zone))
+	case err != nil:
+		return 0, nil, err
+	}
+	if other := present.listDifferences(asked); len(other) > 0 {
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here with another %s; PATCH changes addresses and DNSSEC, anything else needs DELETE first", showName(zone), strings.Join(other, ", "))
+	}
+	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(zone) + " is here with this configuration; its records were not touched"}, nil
+}
+
+// makeClauses is the configuration of a new zone without its file.
+func makeClauses(asked protocol.CreateZone) (clauses, error) {
+	config := asked.ZoneConfig
+	block := clauses{{"type", []string{asked.ZoneType}}}
+	switch {
+	case asked.ZoneType != protocol.Primary && asked.ZoneType != protocol.Secondary:
+		return nil, refuse(http.StatusBadRequest, "zoneType %q: must be %s or %s", asked.ZoneType, protocol.Primary, protocol.Secondary)
+	case asked.ZoneType == protocol.Secondary && len(config.Primaries) == 0:
+		return nil, refuse(http.StatusBadRequest, "zoneConfig.primaries: a secondary zone needs at least one address")
+	case asked.ZoneType == protocol.Primary && len(config.Primaries) > 0:
+		return nil, refuse(http.StatusBadRequest, "zoneConfig.primaries: a primary zone has none; make it a secondary or leave them away")
+	}
+	if asked.UpdateKeyName != "" && asked.ZoneType == protocol.Primary {
+		key, err := quoteName("updateKeyName", asked.UpdateKeyName)
+		if err != nil {
+			return nil, err
+		}
+		block.setClause("allow-update", []string{"{", "key", key, ";", "}"})
+	}
+	policy := &config.DNSSECPolicy
+	if *policy == "" {
+		policy = nil
+	}
+	return block, changeClauses(&block, "zoneConfig.", protocol.ModifyZone{
+		Primaries: &config.Primaries, AlsoNotify: &config.AlsoNotify, AllowTransfer: &config.AllowTransfer,
+		DNSSECPolicy: policy, InlineSigning: config.InlineSigning,
+	})
+}
+
+// changeClauses makes the changes that are asked for.
+func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) error {
+	for _, list := range []struct {
+		clause, field string
+		texts         *[]string
+		render        func(field, text string) ([]string, error)
+	}{
+		{"primaries", "primaries", asked.Primaries, renderServer},
+		{"allow-update", "allowUpdate", asked.AllowUpdate, renderMatch},
+		{"also-notify", "alsoNotify", asked.AlsoNotify, renderServer},
+		{"allow-transfer", "allowTransfer", asked.AllowTransfer, renderMatch},
+	} {
+		if list.texts == nil {
+			continue
+		}
+		tokens, err := blockOf(prefix+list.field, *list.texts, list.render)
+		if err != nil {
+			return err
+		}
+		block.setClause(list.clause, tokens)
+	}
+	if asked.DNSSECPolicy != nil {
+		policy, err := quoteName(prefix+"dnssecPolicy", *asked.DNSSECPolicy)
+		if err != nil {
+			return err
+		}
+		block.setClause("dnssec-policy", []string{policy})
+		_, updated := block.find("allow-update")
+		if _, inline := block.find("inline-signing"); asked.InlineSigning == nil && !updated && !inline && *asked.DNSSECPolicy != "none" {
+			block.setClause("inline-signing", []string{"yes"}) // BIND signs a zone only so, or one with updates
+		}
+	}
+	if asked.InlineSigning != nil {
+		block.setClause("inline-signing", []string{map[bool]string{true: "yes", false: "no"}[*asked.InlineSigning]})
+	}
+	return nil
+}
+
+// modifyZone changes the configuration of a zone.
+func (a *Agent) modifyZone(_ http.ResponseWriter, job *work) (int, any, error) {
+	var asked protocol.ModifyZone
+	if err := job.decode(&asked); err != nil {
+		return 0, nil, err
+	}
+	if asked == (protocol.ModifyZone{}) {
+		return 0, nil, refuse(http.StatusBadRequest, "body: nothing to change; give alsoNotify, allowTransfer, allowUpdate, primaries, dnssecPolicy or inlineSigning")
+	}
+	if asked.Primaries != nil && len(*asked.Primaries) == 0 {
+		return 0, nil, refuse(http.StatusBadRequest, "primaries: a secondary zone needs at least one address")
+	}
+	ctx := job.request.Context()
+	defer a.lockZone(job.zone)()
+	present, err := a.readOwned(ctx, job.zone)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, secondary := present.find("primaries"); asked.Primaries != nil && !secondary {
+		return 0, nil, refuse(http.StatusConflict, "primaries: zone %s is no secondary", showName(job.zone))
+	}
+	wanted := slices.Clone(present)
+	if err := changeClauses(&wanted, "", asked); err != nil {
+		return 0, nil, err
+	}
+	message := "zone " + showName(job.zone) + " is configured so already"
+	text := ""
+	changed := present.listDifferences(wanted)
+	signing := slices.Contains(changed, "dnssec-policy") || slices.Contains(changed, "inline-signing")
+	if signing {
+		if err := a.judgeUnsigning(ctx, job.zone, wanted); err != nil {
+			return 0, nil, err
+		}
+	}
+	if len(changed) > 0 {
+		message = "zone " + showName(job.zone) + " has changed: " + strings.Join(changed, ", ")
+		if text, err = a.call(ctx, "modzone "+quoteZone(job.zone)+" "+wanted.text()); err != nil {
+			return 0, nil, asConflict(err)
+		}
+	}
+	if asked.DNSSECPolicy != nil || asked.InlineSigning != nil {
+		// modzone stores how a zone is signed, and only reconfig has named act on it. A request that is repeated gets
+		// here too: the first one may have ended between the two.
+		if _, err := a.call(ctx, "reconfig"); err != nil {
+			return 0, nil, asConflict(err)
+		}
+	}
+	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
+}
+
+// judgeUnsigning refuses to end the signing of a signed zone at once: resolvers that have its DS would refuse it.
+func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
+	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
+		return nil
+	}
+	status, err := a.readStatus(ctx, zone)
+	if err == nil && status.lines["secure"] == "yes" {
+		return refuse(http.StatusConflict, "dnssecPolicy: zone %s is signed; set it to \"insecure\" first, remove the DS at the parent, and say so by dnssec/checkds", showName(zone))
+	}
+	return err
+}
+
+// deleteZone removes a zone and its files. Keys of DNSSEC stay, unless they are to be removed.
+func (a *Agent) deleteZone(_ http.ResponseWriter, job *work) (int, any, error) {
+	ctx := job.request.Context()
+	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
+	if keys != "" && keys != "remove" {
+		return 0, nil, refuse(http.StatusBadRequest, "keys %q: must be remove, or missing", keys)
+	}
+	defer a.lockZone(job.zone)()
+	switch owner, err := a.files.readKeyOwner(job.zone); {
+	case err != nil:
+		return 0, nil, err
+	case keyOwner != "" && owner != "" && owner != keyOwner:
+		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, or without one", showName(job.zone))
+	}
+	present, err := a.readOwned(ctx, job.zone)
+	removeKeys := func() error {
+		if keys == "" {
+			return nil
+		}
+		// A key that is used again later would be taken for one that resolvers know.
+		return a.files.removeKeys(job.zone)
+	}
+	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {
+		return 0, nil, errors.Join(a.files.removeAll(job.zone), removeKeys(), err)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := a.files.leaveKeys(job.zone, a.config.Now()); err != nil {
+		return 0, nil, err
+	}
+	text, err := a.call(ctx, "delzone -clean "+quoteZone(job.zone))
+	switch {
+	case failedWith(err, resultNotFound):
+		return 0, nil, unknownZone(job.zone)
+	case err != nil:
+		return 0, nil, asConflict(err)
+	}
+	if err := errors.Join(a.files.remove(present.word("file")), removeKeys()); err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: "zone " + showName(job.zone) + " is removed", Details: text}, nil
+}

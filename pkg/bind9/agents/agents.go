@@ -1,0 +1,227 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+)
+
+const (
+	// credentialsAge is how long the Secrets of an agent are taken to be as they were read.
+	credentialsAge = 5 * time.Second
+	// credentialsTimeout bounds one read of them.
+	credentialsTimeout = 10 * time.Second
+	// clientAge is how long a client is kept that is asked for no more.
+	clientAge = time.Hour
+	// maxHeader bounds the header of an agent's answer, in octets.
+	maxHeader = 1 << 16
+)
+
+// Agents has one client for the agent of each server, whatever number of classes selects the server: the pace that a
+// client keeps is that of the server, and outlives the providers of classes.
+type Agents struct {
+	secrets class.Secrets
+
+	mu      sync.Mutex
+	clients map[string]*agentClient // by all that is configured of the agent
+}
+
+type agentClient struct {
+	*client.Client
+	used time.Time
+}
+
+// New reads Secrets when the first request is sent.
+func New(secrets class.Secrets) *Agents {
+	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
+}
+
+// ClientOf returns the client of a server's agent. Its error is a *delivery.Error. It sends nothing.
+func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Client, error) {
+	agent := server.Agent
+	at, err := url.Parse(agent.URL)
+	if err != nil || at.Scheme != "https" && !(at.Scheme == "http" && agent.PlainHTTP) {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s/%s: the URL of its agent has to be https, or http with allowPlainHTTP", server.Namespace, server.Name)
+	}
+	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %v %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token, sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, agent.Certificate, allowLocal)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if known := a.clients[key]; known != nil {
+		known.used = now
+		return known.Client, nil
+	}
+	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.used) > clientAge })
+	made, err := client.New(client.Config{URL: agent.URL, HTTP: &http.Client{Transport: &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal}}})
+	if err != nil {
+		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace, server.Name, err)}
+	}
+	a.clients[key] = &agentClient{made, now}
+	return made, nil
+}
+
+// agentTransport sends requests with what the Secrets of the agent have at that time.
+type agentTransport struct {
+	of         apiclass.Agent
+	secrets    class.Secrets
+	allowLocal bool
+
+	mu    sync.Mutex
+	read  time.Time
+	known *credentials
+}
+
+// credentials are what the Secrets of an agent had.
+type credentials struct {
+	token     string
+	digest    [sha256.Size]byte // of what transport is made from
+	transport *http.Transport
+}
+
+// RoundTrip sends a request. One that is refused for its token is sent again with a token that the Secret has since.
+func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	now, err := t.readCredentials(request.Context(), false)
+	if err != nil {
+		return nil, err
+	}
+	response, err := now.send(request)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
+		return response, err
+	}
+	again, err := t.readCredentials(request.Context(), true)
+	if err != nil || again.token == now.token {
+		return response, nil
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxHeader)
+	response.Body.Close()
+	repeat := request.Clone(request.Context())
+	if request.GetBody != nil {
+		if repeat.Body, err = request.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return again.send(repeat)
+}
+
+func (c *credentials) send(request *http.Request) (*http.Response, error) {
+	if c.token != "" {
+		request = request.Clone(request.Context())
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return c.transport.RoundTrip(request)
+}
+
+// readCredentials reads the Secrets, unless that was done just now and fresh is false. While a Secret cannot be read
+// its former data stays in use; of a Secret that is not there it does not.
+func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !fresh && t.known != nil && time.Since(t.read) < credentialsAge {
+		return t.known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
+	defer cancel()
+	now, err := t.makeCredentials(ctx)
+	var said *delivery.Error
+	if err != nil && t.known != nil && !errors.As(err, &said) {
+		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; what it had stays in use", "agent", t.of.URL, "err", err)
+		now, err = t.known, nil
+	}
+	if err != nil {
+		t.known = nil
+		return nil, err
+	}
+	t.known, t.read = now, time.Now()
+	return now, nil
+}
+
+func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, error) {
+	c := &credentials{}
+	roots := t.of.Authorities
+	if ref := t.of.Token; ref != nil {
+		data, err := t.readSecret(ctx, ref.Namespace, ref.Name, ref.Key, t.of.AuthoritiesKey)
+		if err != nil {
+			return nil, err
+		}
+		c.token = string(bytes.TrimSpace(data[ref.Key]))
+		if strings.ContainsAny(c.token, " \t\r\n") {
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; write one token there", ref.Namespace, ref.Name, ref.Key)
+		}
+		if t.of.AuthoritiesKey != "" {
+			roots = data[t.of.AuthoritiesKey]
+		}
+	}
+	sum := sha256.New()
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(roots) > 0 {
+		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(roots) {
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "the certificates that %s is verified with are not PEM; write them in PEM into external.caBundle of the Bind9Instance, or into data[\"ca.crt\"] of its Secret", t.of.URL)
+		}
+		sum.Write(roots)
+	}
+	if ref := t.of.Certificate; ref != nil {
+		data, err := t.readSecret(ctx, ref.Namespace, ref.Name, "tls.crt", "tls.key")
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
+		if err != nil {
+			// The parser's error may say something about the key.
+			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate and its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
+		}
+		config.Certificates = []tls.Certificate{pair}
+		fmt.Fprintf(sum, "\x00%s\x00%s", data["tls.crt"], data["tls.key"])
+	}
+	if c.digest = [sha256.Size]byte(sum.Sum(nil)); t.known != nil && t.known.digest == c.digest {
+		c.transport = t.known.transport
+		return c, nil
+	}
+	c.transport = &http.Transport{
+		DialContext: dial.New(t.allowLocal).DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
+		TLSHandshakeTimeout: credentialsTimeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+	}
+	if t.known != nil {
+		t.known.transport.CloseIdleConnections()
+	}
+	return c, nil
+}
+
+// readSecret reads a Secret that has values under keys; "" is none. A *delivery.Error says that it is not as it has
+// to be.
+func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
+	data, err := t.secrets.Get(ctx, namespace, name)
+	if errors.Is(err, class.ErrSecretNotFound) {
+		return nil, &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s, which the agent %s is reached with; make it, or name another one in the Bind9Instance", namespace, name, t.of.URL), Err: err}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the Secret %s/%s, which the agent %s is reached with, cannot be read: %w", namespace, name, t.of.URL, err)
+	}
+	missing := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" || len(bytes.TrimSpace(data[key])) > 0 })
+	if len(missing) > 0 {
+		return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there", namespace, name, missing[0])
+	}
+	return data, nil
+}

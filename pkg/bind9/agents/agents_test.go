@@ -1,0 +1,233 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/pki"
+)
+
+// agentSecrets are Secrets that change.
+type agentSecrets struct {
+	mu   sync.Mutex
+	data map[string]map[string][]byte
+	away error
+}
+
+func (s *agentSecrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away != nil {
+		return nil, s.away
+	}
+	if data := s.data[namespace+"/"+name]; data != nil {
+		return data, nil
+	}
+	return nil, class.ErrSecretNotFound
+}
+
+func (s *agentSecrets) set(at string, data map[string][]byte, away error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data[at], s.away = data, away
+}
+
+// agentDouble answers as an agent does that takes one token, and sends everything elsewhere while redirect is set.
+type agentDouble struct {
+	*httptest.Server
+	mu              sync.Mutex
+	token, redirect string
+	names           []string // of the clients' certificates
+}
+
+func (d *agentDouble) accept(token, redirect string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.token, d.redirect = token, redirect
+}
+
+func startAgent(t *testing.T, clients *x509.CertPool) *agentDouble {
+	t.Helper()
+	d := &agentDouble{}
+	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, certificate := range r.TLS.PeerCertificates {
+			d.names = append(d.names, certificate.Subject.CommonName)
+		}
+		switch {
+		case d.redirect != "":
+			http.Redirect(w, r, d.redirect+r.URL.Path, http.StatusTemporaryRedirect)
+		case d.token != "" && r.Header.Get("Authorization") != "Bearer "+d.token:
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			fmt.Fprint(w, `{"status":"ok","agent":"kubizone"}`)
+		}
+	}))
+	if clients != nil {
+		d.TLS = &tls.Config{ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert}
+	}
+	d.StartTLS()
+	t.Cleanup(d.Close)
+	return d
+}
+
+func authorityOf(d *agentDouble) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.Certificate().Raw})
+}
+
+func mustClient(t *testing.T, agents *Agents, server apiclass.Server) *client.Client {
+	t.Helper()
+	made, err := agents.ClientOf(server, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// reasonOf is the reason of the *delivery.Error behind an answer of an agent.
+func reasonOf(err error) delivery.Reason {
+	var said *delivery.Error
+	if !errors.As(err, &said) {
+		return ""
+	}
+	return said.Reason
+}
+
+// TestAgents_followTheSecret: a token that changes fails no request, and the data of a Secret that cannot be read
+// stays in use. The same server has the same client.
+func TestAgents_followTheSecret_S11_14(t *testing.T) {
+	d := startAgent(t, nil)
+	d.accept("first", "")
+	data := func(token string) map[string][]byte {
+		return map[string][]byte{"token": []byte(token + "\n"), "ca.crt": authorityOf(d)}
+	}
+	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/edge-agent": data("first")}}
+	agents := New(secrets)
+	server := apiclass.Server{Namespace: "dns", Name: "edge", UID: "1", Agent: apiclass.Agent{
+		URL: d.URL, AuthoritiesKey: "ca.crt", Token: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "edge-agent", Key: "token"},
+	}}
+	agent := mustClient(t, agents, server)
+	if err := agent.Health(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	secrets.set("dns/edge-agent", data("second"), nil)
+	d.accept("second", "")
+	if err := agent.Health(t.Context()); err != nil {
+		t.Errorf("after the token was changed: %v", err)
+	}
+	secrets.set("dns/edge-agent", nil, errors.New("no kube-apiserver"))
+	d.accept("third", "")
+	var said *client.Error
+	if err := agent.Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusUnauthorized {
+		t.Errorf("with a token that is not taken: %v", err)
+	}
+	d.accept("second", "")
+	if err := agent.Health(t.Context()); err != nil {
+		t.Errorf("with a Secret that cannot be read: %v", err)
+	}
+	again := server
+	if agent != mustClient(t, agents, again) {
+		t.Error("the server has another client")
+	}
+	again.UID = "2"
+	if agent == mustClient(t, agents, again) {
+		t.Error("another server of the name has the client of the first")
+	}
+	secrets.set("dns/edge-agent", nil, nil)
+	if err := mustClient(t, agents, again).Health(t.Context()); reasonOf(err) != delivery.ReasonSecretNotFound || !strings.Contains(err.Error()+errors.Unwrap(err).Error(), "dns/edge-agent") {
+		t.Errorf("without a Secret: %v", err)
+	}
+	again.UID = "3"
+	secrets.set("dns/edge-agent", map[string][]byte{"token": []byte("third")}, nil)
+	if err := mustClient(t, agents, again).Health(t.Context()); reasonOf(err) != delivery.ReasonSecretNotFound {
+		t.Errorf("without an authority: %v", err)
+	}
+}
+
+// TestAgents_reachNoOther: an agent that is no https server, or has another certificate, or sends the client
+// elsewhere, gets no token; a local address needs the leave of the class.
+func TestAgents_reachNoOther_S11_14(t *testing.T) {
+	d, other := startAgent(t, nil), startAgent(t, nil)
+	d.accept("token", "")
+	other.accept("token", "")
+	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/vm": {"key": []byte("token")}}}
+	agents := New(secrets)
+	server := func(change func(*apiclass.Agent)) apiclass.Server {
+		s := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d), Token: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "vm", Key: "key"}}}
+		change(&s.Agent)
+		return s
+	}
+	as := func(url string) func(*apiclass.Agent) { return func(a *apiclass.Agent) { a.URL = url } }
+	for what, change := range map[string]func(*apiclass.Agent){
+		"http": as("http://192.0.2.1"), "no host": as("https://"), "a path": as(d.URL + "/other"), "a file": as("file:///etc/passwd"), "none": as(""),
+	} {
+		if _, err := agents.ClientOf(server(change), true); reasonOf(err) != delivery.ReasonInvalidConfiguration {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := agents.ClientOf(server(func(a *apiclass.Agent) { a.URL, a.PlainHTTP = "http://192.0.2.1", true }), true); err != nil {
+		t.Errorf("http with leave: %v", err)
+	}
+	local, err := agents.ClientOf(server(func(*apiclass.Agent) {}), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := local.Health(t.Context()); err == nil || !strings.Contains(errors.Unwrap(err).Error(), "allowLocalAddresses") {
+		t.Errorf("a local address: %v", err)
+	}
+	if err := mustClient(t, agents, server(func(a *apiclass.Agent) { a.Authorities = nil })).Health(t.Context()); err == nil {
+		t.Error("a certificate of no known authority is taken")
+	}
+	d.accept("token", other.URL)
+	var said *client.Error
+	if err := mustClient(t, agents, server(func(*apiclass.Agent) {})).Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusTemporaryRedirect {
+		t.Errorf("a redirect: %v", err)
+	}
+}
+
+// TestAgents_showACertificate: an agent that knows clients by certificate needs no token.
+func TestAgents_showACertificate_S11_14(t *testing.T) {
+	now := time.Now()
+	authority, err := pki.Issue(nil, pki.Authority("clients"), now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := pki.Issue(authority, x509.Certificate{Subject: pkix.Name{CommonName: "controller"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := x509.NewCertPool()
+	clients.AddCert(authority.Cert)
+	d := startAgent(t, clients)
+	secrets := &agentSecrets{data: map[string]map[string][]byte{"dns/client": {"tls.crt": shown.CertPEM, "tls.key": shown.KeyPEM}}}
+	server := apiclass.Server{Namespace: "dns", Name: "vm", Agent: apiclass.Agent{URL: d.URL, Authorities: authorityOf(d), Certificate: &v1alpha1.SecretReference{Namespace: "dns", Name: "client"}}}
+	agent := mustClient(t, New(secrets), server)
+	if err := agent.Health(t.Context()); err != nil {
+		t.Error(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.names) == 0 || d.names[0] != "controller" {
+		t.Errorf("the agent saw %q", d.names)
+	}
+}

@@ -1,0 +1,164 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+const (
+	// askTimeout bounds the answers of all pods of a server.
+	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
+	// A server whose pods took slowAnswer or more is left alone for restFactor times as long as they took.
+	slowAnswer, restFactor = 250 * time.Millisecond, 20
+)
+
+// slowPods are the servers that are left alone, with what their pods answered last. A pod with the labels of a server
+// may be one that a tenant made, which answers late or never: it must not hold the workers of all servers.
+type slowPods struct {
+	mu sync.Mutex
+	by map[cache.ObjectName]slowAnswers
+}
+
+type slowAnswers struct {
+	until time.Time
+	// result is the answer to question, nil where every pod answered as it shall.
+	question string
+	result   error
+}
+
+// errNotAsked: the pods are left alone, and were asked something else before.
+var errNotAsked = errors.New("the agents of the pods answer late; they are asked again within two minutes")
+
+// find returns the last result where the server is left alone.
+func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.by, func(_ cache.ObjectName, of slowAnswers) bool { return !now.Before(of.until) })
+	last, rests := s.by[server]
+	if rests && last.question != question {
+		return errNotAsked, true
+	}
+	return last.result, rests
+}
+
+func (s *slowPods) note(server cache.ObjectName, of slowAnswers) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by[server] = of
+}
+
+// askPods asks the agents of a server's pods, and returns the first error. A result stands for no other question,
+// and for no other pods.
+func (f *Fleet) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod, ask func(ctx context.Context, pod *corev1.Pod) error) error {
+	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, f.Clock.Now()
+	for _, pod := range pods {
+		question += " " + string(pod.UID)
+	}
+	if result, rests := f.slow.find(at, question, began); rests {
+		return result
+	}
+	if most := int(server.Replicas) + 1; len(pods) > most {
+		return fmt.Errorf("there are %d pods, and a server of %d replicas has %d at most", len(pods), server.Replicas, most)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var err error
+	for _, pod := range pods {
+		if err = ask(ctx, pod); err != nil {
+			break
+		}
+	}
+	now := f.Clock.Now()
+	if took := now.Sub(began); took >= slowAnswer {
+		f.slow.note(at, slowAnswers{now.Add(restFactor * took), question, err})
+	}
+	return err
+}
+
+// askAgent asks the agent of a pod which configuration its BIND has. Its certificate is for the name of its Service.
+func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
+	address, err := agentAddress(pod)
+	if err != nil {
+		return "", err
+	}
+	return AskAgentAt(ctx, address, server)
+}
+
+// askMembers asks the agent of a pod what its BIND lacks of the zones of its catalogs.
+func askMembers(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
+	address, err := agentAddress(pod)
+	if err != nil {
+		return err
+	}
+	return AskMembersAt(ctx, address, server)
+}
+
+func agentAddress(pod *corev1.Pod) (string, error) {
+	if pod.Status.PodIP == "" {
+		return "", errors.New("the pod has no address yet")
+	}
+	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(render.AgentPort)), nil
+}
+
+// AskAgentAt is askAgent for an address.
+func AskAgentAt(ctx context.Context, address string, server *render.Server) (string, error) {
+	var health protocol.Health
+	err := askJSON(ctx, address, "/health", server, &health)
+	return health.ConfigHash, err
+}
+
+// AskMembersAt is askMembers for an address.
+func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
+	var members protocol.Members
+	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {
+		return err
+	}
+	if members.Missing > 0 {
+		return fmt.Errorf("%d of %d zones are not loaded: %s", members.Missing, members.Zones, members.Some)
+	}
+	return nil
+}
+
+func askJSON(ctx context.Context, address, path string, server *render.Server, into any) error {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(server.Access.Authority) {
+		return errors.New("the authority of the agent's certificate cannot be read")
+	}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: render.AgentHost(server.Namespace, server.Name)}}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+protocol.Base+path, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+server.Access.Token)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the agent answers %s", response.Status)
+	}
+	return json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(into)
+}

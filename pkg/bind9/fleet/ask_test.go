@@ -1,0 +1,101 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	testingclock "k8s.io/utils/clock/testing"
+
+	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+// S11.11: a tenant may make pods with the labels of its server, as many as it likes. Their answers, however late,
+// take no more than a small part of the time of one worker.
+func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
+	client, clock := ours.NewSimpleClientset(), testingclock.NewFakeClock(time.Now())
+	f, err := New(Config{
+		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(), Namespaces: []string{"team"},
+		Platform: render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(1), Clock: clock,
+		Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pods []*corev1.Pod
+	for i := range 9 {
+		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i)}})
+	}
+	wrong := errors.New("wrong")
+	for name, test := range map[string]struct {
+		pods   int
+		takes  time.Duration // of each pod
+		result error
+	}{
+		"prompt":           {2, slowAnswer / 4, nil},
+		"late and right":   {2, askTimeout * 49 / 100, nil},
+		"late and wrong":   {1, askTimeout * 98 / 100, wrong},
+		"never":            {2, askTimeout * 2, context.DeadlineExceeded},
+		"a little late":    {1, slowAnswer, nil},
+		"more than it has": {9, time.Second, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &render.Server{Namespace: "team", Name: name, Replicas: 1}
+			var busy, most time.Duration
+			var results []error
+			began, asked := clock.Now(), 0
+			ask := func(ctx context.Context, _ *corev1.Pod) error {
+				asked++
+				until, ok := ctx.Deadline()
+				if left := time.Until(until); !ok || left > askTimeout {
+					t.Fatalf("the look may take %s", left)
+				}
+				takes := min(test.takes, askTimeout)
+				clock.Step(takes)
+				busy, most = busy+takes, most+takes
+				return test.result
+			}
+			for clock.Since(began) < time.Hour {
+				results = append(results, f.askPods(t.Context(), server, "a", pods[:test.pods], ask))
+				clock.Step(time.Second) // each change of a pod leads to another look
+			}
+			if slow := test.takes >= slowAnswer; slow && busy > time.Hour/15 {
+				t.Errorf("%d questions took %s of an hour", asked, busy)
+			}
+			if test.pods > 2 {
+				if asked > 0 || results[0] == nil {
+					t.Errorf("%d questions, %v", asked, results[0])
+				}
+				return
+			}
+			if asked < 2*test.pods {
+				t.Errorf("%d questions: a server that answers late is asked again", asked)
+			}
+			for _, result := range results {
+				if !errors.Is(result, test.result) {
+					t.Fatalf("%v, want %v", result, test.result)
+				}
+			}
+			// The last answer stands for no other question.
+			if test.takes >= slowAnswer {
+				clock.Step(time.Hour)
+				_ = f.askPods(t.Context(), server, "a", pods[:test.pods], ask)
+				if err := f.askPods(t.Context(), server, "b", pods[:test.pods], ask); !errors.Is(err, errNotAsked) {
+					t.Errorf("another question: %v", err)
+				}
+			}
+		})
+	}
+}

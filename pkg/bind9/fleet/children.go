@@ -1,0 +1,388 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+// made are the resources of which objects are made, those with pods first: they are removed in this order.
+var made = []schema.GroupVersionResource{
+	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles,
+	render.Secrets, render.ServiceAccounts,
+}
+
+var pods = corev1.SchemeGroupVersion.WithResource("pods")
+
+// children are the objects of this installation in the cluster.
+type children struct {
+	cluster      kubernetes.Interface
+	installation string
+	// isOwner reports whether there is an object KIND/NAME of ours in a namespace.
+	isOwner func(namespace, owner string) bool
+	// factories by namespace; "" for all. superseded are those of ReplicaSets that were taken over.
+	factories, superseded map[string]informers.SharedInformerFactory
+	mu                    sync.Mutex
+	applied               map[childKey]applied
+}
+
+type childKey struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+// applied is the hash of what was asked for last, and what the answer looked like.
+type applied struct {
+	asked [sha256.Size]byte
+	got   string
+}
+
+func newChildren(cluster kubernetes.Interface, namespaces []string, installation string) *children {
+	c := &children{
+		cluster: cluster, installation: installation, applied: map[childKey]applied{},
+		factories: map[string]informers.SharedInformerFactory{}, superseded: map[string]informers.SharedInformerFactory{},
+	}
+	if slices.Contains(namespaces, "") {
+		namespaces = []string{""}
+	}
+	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: installation}.String()
+	newFactory := func(namespace, selector string) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(cluster, 0, informers.WithNamespace(namespace), informers.WithTransform(trimObject),
+			informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
+	}
+	for _, namespace := range namespaces {
+		c.factories[namespace], c.superseded[namespace] = newFactory(namespace, selector), newFactory(namespace, labelSuperseded)
+		for _, resource := range made {
+			c.forgetRemoved(c.factories[namespace], resource)
+		}
+	}
+	for _, informer := range c.listInformers() {
+		if err := informer.AddIndexers(cache.Indexers{indexOwner: listOwner}); err != nil {
+			panic(err) // the informer has not been started
+		}
+	}
+	return c
+}
+
+// indexOwner finds objects by what they were made for: NAMESPACE/KIND/NAME.
+const indexOwner = "owner"
+
+func listOwner(object any) ([]string, error) {
+	o, ok := object.(metav1.Object)
+	if !ok || o.GetAnnotations()[render.AnnotationOwner] == "" {
+		return nil, nil
+	}
+	return []string{o.GetNamespace() + "/" + o.GetAnnotations()[render.AnnotationOwner]}, nil
+}
+
+// forgetRemoved forgets what was applied of each object that is gone: servers come and go as often as users want.
+func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) {
+	informer, err := factory.ForResource(resource)
+	if err != nil {
+		panic(err) // the resources are client-go's own
+	}
+	_, err = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+		if at, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.applied, childKey{resource, at.Namespace, at.Name})
+		}
+	}})
+	if err != nil {
+		panic(err) // the informer has not been stopped
+	}
+}
+
+// trimObject drops what is not looked at.
+func trimObject(object any) (any, error) {
+	if o, ok := object.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return object, nil
+}
+
+func (c *children) listInformers() []cache.SharedIndexInformer {
+	var all []cache.SharedIndexInformer
+	for _, factory := range c.factories {
+		for _, resource := range append(slices.Clone(made), pods) {
+			informer, err := factory.ForResource(resource)
+			if err != nil {
+				panic(err) // the resources are client-go's own
+			}
+			all = append(all, informer.Informer())
+		}
+	}
+	return all
+}
+
+// covers reports whether objects are made in a namespace.
+func (c *children) covers(namespace string) bool { return c.factory(namespace) != nil }
+
+func (c *children) factory(namespace string) informers.SharedInformerFactory {
+	if factory, ok := c.factories[namespace]; ok {
+		return factory
+	}
+	return c.factories[""]
+}
+
+// cached is the object that the informer has, nil for none.
+func (c *children) cached(resource schema.GroupVersionResource, namespace, name string) runtime.Object {
+	informer, err := c.factory(namespace).ForResource(resource)
+	if err != nil {
+		panic(err)
+	}
+	object, err := informer.Lister().ByNamespace(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return object
+}
+
+// findByIndex returns the objects of an informer that an index has under a key.
+func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
+	found, err := in.GetIndexer().ByIndex(index, key)
+	if err != nil {
+		panic(err) // New makes the indexes
+	}
+	all := make([]T, len(found))
+	for i, one := range found {
+		all[i] = one.(T)
+	}
+	return all
+}
+
+// of are the objects of a resource that were made for an owner, KIND/NAME.
+func (c *children) of(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
+	informer, err := c.factory(namespace).ForResource(resource)
+	if err != nil {
+		panic(err)
+	}
+	return findByIndex[runtime.Object](informer.Informer(), indexOwner, namespace+"/"+owner)
+}
+
+func accessor(o runtime.Object) metav1.Object {
+	object, err := meta.Accessor(o)
+	if err != nil {
+		panic(err) // every object of a cluster has metadata
+	}
+	return object
+}
+
+func (c *children) isOurs(o metav1.Object) bool {
+	return o.GetLabels()[render.LabelManager] == render.Manager && o.GetLabels()[render.LabelInstallation] == c.installation
+}
+
+func (c *children) clientFor(of schema.GroupVersionResource) rest.Interface {
+	switch of.Group {
+	case "apps":
+		return c.cluster.AppsV1().RESTClient()
+	case "networking.k8s.io":
+		return c.cluster.NetworkingV1().RESTClient()
+	case "policy":
+		return c.cluster.PolicyV1().RESTClient()
+	case "rbac.authorization.k8s.io":
+		return c.cluster.RbacV1().RESTClient()
+	default:
+		return c.cluster.CoreV1().RESTClient()
+	}
+}
+
+// getLive asks the kube-apiserver for an object; nil for none. An answer that says neither is an error.
+func (c *children) getLive(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (runtime.Object, error) {
+	object, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).Name(name).Do(ctx).Get()
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return object, err
+}
+
+// foreign says that an object in the way is not ours (F2), or is that of another server of ours.
+type foreign struct{ resource, name, manager, owner string }
+
+func (e *foreign) Error() string {
+	if e.owner != "" {
+		return fmt.Sprintf("%s %q is that of %s: two servers cannot have an object of one name, so name one of them otherwise", e.resource, e.name, e.owner)
+	}
+	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name, e.manager, TakeOver)
+}
+
+// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says what a pod
+// of ours lacks to take the place of those behind a Service of another manager.
+func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
+	text, err := json.Marshal(o.Config)
+	if err != nil {
+		return err
+	}
+	key := childKey{o.Resource, namespace, o.Name}
+	have := c.cached(o.Resource, namespace, o.Name)
+	force := have != nil
+	if have != nil {
+		c.mu.Lock()
+		last := c.applied[key]
+		c.mu.Unlock()
+		if last == (applied{sha256.Sum256(text), formatFingerprint(have)}) {
+			return nil
+		}
+	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
+		return err
+	}
+	if have != nil {
+		if err := c.checkOwner(key, accessor(have), text); err != nil {
+			return err
+		}
+	}
+	// Without force another manager's object that has come since the look keeps its fields: that is a conflict.
+	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
+		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
+	if err != nil {
+		return fmt.Errorf("applying %s %q: %w", o.Resource.Resource, o.Name, err)
+	}
+	if accessor(result).GetDeletionTimestamp() != nil {
+		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
+	}
+	c.mu.Lock()
+	c.applied[key] = applied{sha256.Sum256(text), formatFingerprint(result)}
+	c.mu.Unlock()
+	return nil
+}
+
+// checkOwner refuses to change an object that is another server's of ours: the agent's Service of a server x has the
+// name of the Service of a server x-agent, and the two would fight over it. Its name stays that of the first one.
+func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
+	var wanted struct{ Metadata metav1.ObjectMeta }
+	if err := json.Unmarshal(asked, &wanted); err != nil {
+		return err
+	}
+	owner := have.GetAnnotations()[render.AnnotationOwner]
+	if owner == "" || owner == wanted.Metadata.Annotations[render.AnnotationOwner] || !c.isOwner(key.namespace, owner) {
+		return nil
+	}
+	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
+}
+
+// mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
+func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
+	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
+	if err != nil || live == nil {
+		return false, err
+	}
+	o := accessor(live)
+	if c.isOurs(o) {
+		return true, nil
+	}
+	if o.GetAnnotations()[TakeOver] != "" {
+		return true, c.takeOver(ctx, live, key, wanted, serving)
+	}
+	manager := ""
+	if name := o.GetLabels()[render.LabelManager]; name != "" {
+		manager = fmt.Sprintf(" (%q)", name)
+	}
+	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
+}
+
+// formatFingerprint changes with everything in an object that is applied. The status of a workload changes often and
+// is not.
+func formatFingerprint(object runtime.Object) string {
+	o := accessor(object)
+	if o.GetGeneration() == 0 {
+		return o.GetResourceVersion()
+	}
+	annotations := maps.Clone(o.GetAnnotations())
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "deployment.kubernetes.io/") })
+	text, err := json.Marshal([]any{o.GetUID(), o.GetGeneration(), o.GetLabels(), annotations, o.GetDeletionTimestamp()})
+	if err != nil {
+		panic(err) // maps of strings marshal
+	}
+	return string(text)
+}
+
+// removeObject deletes an object by its UID. One that is gone, or another by now, is no failure.
+func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
+	if o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	uid, background := o.GetUID(), metav1.DeletePropagationBackground
+	err := c.clientFor(resource).Delete().Namespace(o.GetNamespace()).Resource(resource.Resource).Name(o.GetName()).
+		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background}).Do(ctx).Error()
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing %s %q: %w", resource.Resource, o.GetName(), err)
+	}
+	return nil
+}
+
+// removeAll deletes all that was made for an owner, as the kube-apiserver has it, and returns how many objects were
+// there. Pods are counted and go with what made them.
+func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
+	left, wrong := 0, []error(nil)
+	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()
+	for _, resource := range append(slices.Clone(made), pods) {
+		list, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).
+			VersionedParams(&metav1.ListOptions{LabelSelector: selector}, scheme.ParameterCodec).Do(ctx).Get()
+		if err != nil {
+			return left, fmt.Errorf("listing %s: %w", resource.Resource, err)
+		}
+		wrong = append(wrong, meta.EachListItem(list, func(item runtime.Object) error {
+			o := accessor(item)
+			if o.GetAnnotations()[render.AnnotationOwner] != owner {
+				return nil
+			}
+			left++
+			if resource == pods {
+				return nil
+			}
+			return c.removeObject(ctx, resource, o)
+		}))
+	}
+	return left, errors.Join(wrong...)
+}
+
+// readSecret reads a Secret of ours, past the informer where it has none or another than was applied last: an informer
+// that lags must not have a key made anew (F3). Nil: there is none.
+func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	c.mu.Lock()
+	last, known := c.applied[childKey{render.Secrets, namespace, name}]
+	c.mu.Unlock()
+	if secret, ok := c.cached(render.Secrets, namespace, name).(*corev1.Secret); ok && known && formatFingerprint(secret) == last.got {
+		return secret, nil
+	}
+	live, err := c.getLive(ctx, render.Secrets, namespace, name)
+	if err != nil || live == nil {
+		return nil, err
+	}
+	secret, ok := live.(*corev1.Secret)
+	if !ok {
+		return nil, fmt.Errorf("secret %q: the answer is a %T", name, live)
+	}
+	if !c.isOurs(secret) && secret.Annotations[TakeOver] == "" {
+		return nil, &foreign{resource: "secrets", name: name}
+	}
+	return secret, nil
+}

@@ -1,0 +1,454 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/rig"
+)
+
+func key(prefix string, octet byte) render.Key {
+	made, err := render.NewKey(prefix, "", bytes.NewReader(bytes.Repeat([]byte{octet}, 64)))
+	if err != nil {
+		panic(err)
+	}
+	return made
+}
+
+func platform() render.Platform {
+	return render.Platform{
+		Installation: "kubizone-system.kubizone-fleet", BINDRepository: "docker.io/internetsystemsconsortium/bind9",
+		AgentImage: "registry.example/kubizone:v0.5.0", BindcarImage: "registry.example/bindcar:v0.9.0", Clients: []string{"kubizone-system"},
+	}
+}
+
+// newServer is the server of an instance in a cluster, with keys.
+func newServer(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) render.Server {
+	s := render.Merge(instance, cluster)
+	s.Platform, s.Transfer = platform(), render.TransferKeys{Key: key("bind9", 2)}
+	s.Access = render.Access{Token: strings.Repeat("t", 43), Certificate: []byte("certificate"), PrivateKey: []byte("private key"), Authority: []byte("authority")}
+	s.Control = render.ControlKeys{Current: key("rndc", 1), Line: "rndc-first", Made: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	return s
+}
+
+func plain() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "platform-dns", Name: name, UID: "11111111-2222-3333-4444-555555555555"}
+	}
+	return &bind9.Bind9Instance{ObjectMeta: meta("prod-secondary-0"), Spec: bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary, ClusterRef: &bind9.ClusterReference{Name: "prod"}}},
+		&bind9.Bind9Cluster{ObjectMeta: meta("prod")}
+}
+
+// allSettings sets everything that a cluster may say.
+func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
+	instance, cluster := plain()
+	amounts := func(cpu, memory bind9.Quantity) *bind9.Amounts { return &bind9.Amounts{CPU: cpu, Memory: memory} }
+	no, size, clients, window, seconds := false, int32(4096), int32(1000), int32(5), int64(60)
+	cluster.Spec = bind9.Bind9ClusterSpec{
+		ServerSettings: bind9.ServerSettings{
+			Version: "9.18",
+			Image:   &bind9.Image{Repository: "registry.example/bind9", Digest: "sha256:" + strings.Repeat("0", 64), PullPolicy: bind9.PullAlways, PullSecrets: []string{"pull"}},
+			Config: &bind9.Config{
+				Recursion: true, AllowQuery: []string{"!192.0.2.66", "any"}, AllowRecursion: []string{"inside", "localhost"}, AllowTransfer: []string{"198.51.100.0/24", "2001:db8::1"},
+				Forwarders: []string{"192.0.2.1", "[2001:db8::53]:5353"}, ACLs: []bind9.ACL{{Name: "inside", Entries: []string{"10.0.0.0/8", "!10.1.2.3"}}},
+				DNSSECValidation: bind9.DNSSECValidationOff, MinimalResponses: &no, QueryLog: true, EDNSUDPSize: &size, TCPClients: &clients,
+				RateLimit: &bind9.RateLimit{ResponsesPerSecond: 20, WindowSeconds: &window, ExemptClients: []string{"inside"}},
+			},
+			Agent:   &bind9.Agent{Kind: bind9.AgentBindcar, Resources: &bind9.Resources{Requests: amounts("10m", "32Mi"), Limits: amounts("1", "64Mi")}},
+			Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "2Gi", StorageClassName: "fast"},
+			Placement: &bind9.Placement{
+				Spread: []string{"kubernetes.io/hostname"}, Required: true, NodeSelector: map[string]string{"dns": "yes"}, PriorityClassName: "dns",
+				Tolerations: []bind9.Toleration{{Key: "dns", Operator: bind9.TolerationExists, Effect: bind9.TaintNoExecute, TolerationSeconds: &seconds}},
+			},
+		},
+		Secondary: &bind9.RoleSettings{
+			Resources: &bind9.Resources{Requests: amounts("100m", "128Mi"), Limits: amounts("2", "1Gi")},
+			Service: &bind9.Service{
+				Type: bind9.ServiceLoadBalancer, Annotations: map[string]string{"example.com/address": "192.0.2.53"}, ExternalTrafficPolicy: bind9.TrafficLocal,
+				LoadBalancerSourceRanges: []string{"192.0.2.0/24"},
+			},
+		},
+	}
+	return instance, cluster
+}
+
+func catalogs() []render.Catalog {
+	zone, err := name.Parse("prod.catalog.example.")
+	if err != nil {
+		panic(err)
+	}
+	return []render.Catalog{{Zone: zone, Primaries: []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53"), netip.MustParseAddrPort("[2001:db8::35]:53")}}}
+}
+
+// TestObjects_areThoseOfTheGoldenFiles shows what is made. UPDATE=1 writes the files.
+func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
+	alone, _ := plain()
+	alone.Name, alone.Spec.ClusterRef, alone.Spec.Role = "lone", nil, bind9.RolePrimary
+	instance, cluster := plain()
+	rich, richCluster := allSettings()
+	for golden, server := range map[string]render.Server{
+		"plain": newServer(instance, cluster), "all": newServer(rich, richCluster), "alone": newServer(alone, nil),
+	} {
+		if golden == "all" {
+			former := key("rndc", 9)
+			server.Control.Former, server.Catalogs = &former, catalogs()
+			server.Unkeyed = []netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::35")}
+			server.Platform.KeyReaders = []types.NamespacedName{{Namespace: "kubizone-system", Name: "kubizone-controller"}, {Namespace: "kubizone-system", Name: "kubizone-primary"}} // S11.31
+		}
+		objects, err := server.Objects()
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := render.Owner{Kind: render.KindInstance, Name: server.Name, UID: server.UID}
+		if server.Cluster != "" {
+			owner = render.Owner{Kind: render.KindCluster, Name: server.Cluster, UID: "u"}
+			objects = append(objects, render.Disruption(server.Namespace, owner, server.Role, &server.Platform))
+		}
+		objects = append(objects, render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform)...)
+		var text bytes.Buffer
+		for _, o := range objects {
+			one, err := yaml.Marshal(o.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&text, "---\n%s", one)
+			if strings.Contains(string(one), "ownerReferences") {
+				t.Errorf("%s %s has ownerReferences (R4)", o.Resource.Resource, o.Name)
+			}
+		}
+		path := filepath.Join("testdata", golden+".yaml")
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(text.Bytes(), want) {
+			t.Errorf("%s: the objects differ from it; look at the difference after UPDATE=1 go test ./pkg/bind9/fleet/render", path)
+		}
+	}
+}
+
+// checkConf asks BIND's own program about a server's files, in a directory of the test. The error is that of a server
+// that cannot be rendered; what the program says, and its own error, are in said.
+func checkConf(ctx context.Context, t *testing.T, program, dir string, server render.Server) (said checked, err error) {
+	t.Helper()
+	files, err := server.Files()
+	if err != nil {
+		return said, err
+	}
+	keys, err := server.KeyFiles()
+	if err != nil {
+		return said, err
+	}
+	inDir := strings.NewReplacer(render.ConfigDir, dir, render.StateDir, dir)
+	for _, some := range []map[string]string{files, keys} {
+		for file, text := range some {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(inDir.Replace(text)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out, refused := exec.CommandContext(ctx, program, filepath.Join(dir, "named.conf")).CombinedOutput()
+	return checked{files["named.conf"], string(out), refused}, nil
+}
+
+// checked is the answer of named-checkconf to a configuration.
+type checked struct {
+	config, out string
+	err         error
+}
+
+// wantTaken fails the test unless the configuration is taken without a word.
+func (c checked) wantTaken(t *testing.T) {
+	t.Helper()
+	if c.err != nil || c.out != "" {
+		t.Errorf("named-checkconf: %v %s\n%s", c.err, c.out, c.config)
+	}
+}
+
+// word is text that a user might write into a list: mostly what BIND takes, sometimes what would end a statement.
+func word(r *rand.Rand, names []string) string {
+	words := append([]string{
+		"any", "none", "localhost", "localnets", "192.0.2.1", "192.0.2.0/24", "192.0.2.1/24", "2001:db8::/32", "2001:DB8::1", "::ffff:192.0.2.1", "ANY", "LocalHost", "0.0.0.0/0", "::/0", "!any", "!10.0.0.0/8", "! 10.0.0.1",
+	}, names...)
+	for _, name := range names {
+		words = append(words, strings.ToUpper(name))
+	}
+	if r.IntN(12) == 0 {
+		words = []string{"", "!", "x; }; options { recursion yes;", "\"", "key k", "fe80::1%eth0", "192.0.2.256", "10.0.0.0/33", "none; };//", "any /*", "\n", "!!any", "1.2.3", "include \"/etc/passwd\""}
+	}
+	return words[r.IntN(len(words))]
+}
+
+func randomConfig(r *rand.Rand) *bind9.Config {
+	c := &bind9.Config{Recursion: r.IntN(2) == 0, QueryLog: r.IntN(2) == 0}
+	var names []string
+	list := func() (out []string) {
+		for range r.IntN(4) {
+			out = append(out, word(r, names))
+		}
+		return out
+	}
+	for i := range r.IntN(4) {
+		named := fmt.Sprintf("acl-%d", i)
+		if r.IntN(20) == 0 {
+			named = []string{"any", "ACL-0", "a b", "x\"", "acl-0", "9x"}[r.IntN(6)]
+		}
+		if entries := list(); len(entries) > 0 {
+			c.ACLs = append(c.ACLs, bind9.ACL{Name: named, Entries: entries})
+			names = append(names, named)
+		}
+	}
+	c.AllowQuery, c.AllowTransfer = list(), list()
+	if c.Recursion {
+		c.AllowRecursion = append(list(), "localhost")
+		c.Forwarders = [][]string{nil, {"192.0.2.1"}, {"2001:db8::1", "192.0.2.2:5353", "[2001:db8::2]:53"}, {"192.0.2.1; }"}}[r.IntN(4)]
+		c.DNSSECValidation = []bind9.DNSSECValidation{"", bind9.DNSSECValidationAuto, bind9.DNSSECValidationOff}[r.IntN(3)]
+	}
+	number := func(least, most int32) *int32 {
+		if r.IntN(2) == 0 {
+			return nil
+		}
+		n := least + r.Int32N(most-least+1)
+		return &n
+	}
+	c.EDNSUDPSize, c.TCPClients = number(512, 4096), number(10, 10000)
+	if r.IntN(2) == 0 {
+		c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1 + r.Int32N(1000), WindowSeconds: number(1, 3600), ExemptClients: list()}
+	}
+	if r.IntN(2) == 0 {
+		minimal := r.IntN(2) == 0
+		c.MinimalResponses = &minimal
+	}
+	return c
+}
+
+// TestFiles_areWhatBINDTakes has BIND's own program read many configurations, and those that a user could try to break
+// out of. BIND must take each configuration that no field refuses.
+func TestFiles_areWhatBINDTakes(t *testing.T) {
+	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
+	if err != nil {
+		rig.SkipMissing(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	rich, cluster := allSettings()
+	server := newServer(rich, cluster)
+	server.Catalogs = catalogs()
+	for _, primary := range server.Catalogs[0].Primaries {
+		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // of the zones of a bindcar too
+	}
+	said, err := checkConf(ctx, t, program, dir, server)
+	if err != nil {
+		t.Error(err)
+	}
+	said.wantTaken(t)
+	taken, refused := 0, 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 19))
+		instance, _ := plain()
+		instance.Spec.Config = randomConfig(r)
+		server := newServer(instance, nil)
+		if r.IntN(2) == 0 {
+			server.Catalogs = catalogs()
+		}
+		if r.IntN(2) == 0 {
+			former := key("rndc", byte(10+r.IntN(100)))
+			server.Control.Former = &former
+		}
+		switch said, err := checkConf(ctx, t, program, dir, server); {
+		case err == nil:
+			said.wantTaken(t)
+			taken++
+		case !strings.HasPrefix(err.Error(), "spec.config."):
+			t.Errorf("seed %d: %v names no field", seed, err)
+		default:
+			refused++
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if taken < 50 || refused < 50 {
+		t.Errorf("%d configurations taken and %d refused: the random ones are too much alike", taken, refused)
+	}
+}
+
+func TestFiles_noTextOfAUserEndsAStatement(t *testing.T) {
+	for field, change := range map[string]func(*bind9.Config){
+		"acls[0].name": func(c *bind9.Config) {
+			c.ACLs = []bind9.ACL{{Name: `x" { any; }; options {`, Entries: []string{"any"}}}
+		},
+		"acls[0].entries[0]": func(c *bind9.Config) { c.ACLs = []bind9.ACL{{Name: "x", Entries: []string{"any; }; include \"/x\""}}} },
+		"allowQuery[1]":      func(c *bind9.Config) { c.AllowQuery = []string{"any", "key x"} },
+		"allowTransfer[0]":   func(c *bind9.Config) { c.AllowTransfer = []string{"later"} },
+		"allowRecursion[0]":  func(c *bind9.Config) { c.Recursion, c.AllowRecursion = true, []string{"};"} },
+		"allowRecursion":     func(c *bind9.Config) { c.Recursion = true },
+		"recursion":          func(c *bind9.Config) { c.Forwarders = []string{"192.0.2.1"} },
+		"forwarders[0]": func(c *bind9.Config) {
+			c.Recursion, c.AllowRecursion, c.Forwarders = true, []string{"localhost"}, []string{"192.0.2.1; };"}
+		},
+		"dnssecValidation": func(c *bind9.Config) {
+			c.Recursion, c.AllowRecursion, c.DNSSECValidation = true, []string{"localhost"}, "auto; x"
+		},
+		"rateLimit.responsesPerSecond": func(c *bind9.Config) { c.RateLimit = &bind9.RateLimit{} },
+		"rateLimit.exemptClients[0]": func(c *bind9.Config) {
+			c.RateLimit = &bind9.RateLimit{ResponsesPerSecond: 1, ExemptClients: []string{"fe80::1%eth0"}}
+		},
+	} {
+		instance, _ := plain()
+		instance.Spec.Config = &bind9.Config{}
+		change(instance.Spec.Config)
+		server := newServer(instance, nil)
+		if _, err := server.Objects(); err == nil || !strings.HasPrefix(err.Error(), "spec.config."+field+":") {
+			t.Errorf("%s: %v, want an error that names it", field, err)
+		}
+	}
+}
+
+func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
+	instance, cluster := plain()
+	server := newServer(instance, cluster)
+	former := key("rndc", 7)
+	server.Control.Former = &former
+	objects, err := server.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := map[string]corev1.Secret{}
+	for _, o := range append(objects, render.TransferObjects(server.Namespace, render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, server.Transfer, &server.Platform)...) {
+		text, err := yaml.Marshal(o.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var secret corev1.Secret
+		if err := yaml.Unmarshal(text, &secret); err == nil && secret.Kind == "Secret" {
+			secrets[o.Name] = secret
+		}
+	}
+	written := secrets["prod-secondary-0-rndc-key"]
+	control, err := render.ReadControlKeys(written.Annotations, written.Data)
+	if !control.Made.Equal(server.Control.Made) || control.Line != server.Control.Line {
+		t.Errorf("made at %s in line %q", control.Made, control.Line)
+	}
+	if err != nil || !bytes.Equal(control.Current.Secret, server.Control.Current.Secret) || control.Former == nil || control.Former.Name != former.Name {
+		t.Errorf("control keys %v, %v", control, err)
+	}
+	transfer, err := render.ReadTransferKeys(secrets["prod-tsig"].Annotations, secrets["prod-tsig"].Data)
+	if err != nil || transfer.Name != server.Transfer.Name || !bytes.Equal(transfer.Secret, server.Transfer.Secret) {
+		t.Errorf("transfer key %v, %v", transfer, err)
+	}
+	access, err := render.ReadAccess(secrets["prod-secondary-0-agent"].Data)
+	if err != nil || access.Token != server.Access.Token || string(access.Certificate) != "certificate" || string(access.PrivateKey) != "private key" || string(access.Authority) != "authority" {
+		t.Errorf("access: %v", err)
+	}
+	if _, err := render.ReadAccess(map[string][]byte{"token": []byte("short")}); err == nil {
+		t.Error("a short token is taken")
+	}
+	for why, data := range map[string]map[string][]byte{
+		"no secret":   {"key-name": []byte("k")},
+		"short":       {"key-name": []byte("k"), "secret": []byte("YWJj")},
+		"no base64":   {"key-name": []byte("k"), "secret": []byte("?")},
+		"name":        {"key-name": []byte(`k"; };`), "secret": []byte(strings.Repeat("YWJj", 8))},
+		"algorithm":   {"key-name": []byte("k"), "algorithm": []byte("hmac-md5"), "secret": []byte(strings.Repeat("YWJj", 8))},
+		"former name": {"key-name": []byte("k"), "secret": []byte(strings.Repeat("YWJj", 8)), "former-key-name": []byte(" "), "former-secret": []byte(strings.Repeat("YWJj", 8))},
+	} {
+		if _, err := render.ReadControlKeys(nil, data); err == nil || strings.Contains(err.Error(), "YWJj") {
+			t.Errorf("%s: %v, want an error without the secret", why, err)
+		}
+	}
+}
+
+func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
+	instance, cluster := allSettings()
+	instance.Spec.Version = "9.20"
+	instance.Spec.Storage = &bind9.Storage{Type: bind9.StorageEmptyDir}
+	instance.Spec.Service = &bind9.Service{Type: bind9.ServiceNodePort}
+	zero := int32(0)
+	instance.Spec.Replicas = &zero
+	s := render.Merge(instance, cluster)
+	if s.Settings.Version != "9.20" || s.Settings.Storage.Type != bind9.StorageEmptyDir || s.Service.Type != bind9.ServiceNodePort || s.Replicas != 0 {
+		t.Errorf("the instance's own are not taken: %+v", s)
+	}
+	if s.Settings.Config == nil || !s.Settings.Config.Recursion || s.Settings.Agent.Kind != bind9.AgentBindcar || s.Resources.Limits == nil || s.Settings.Placement.PriorityClassName != "dns" {
+		t.Errorf("the cluster's are not taken: %+v", s)
+	}
+	if s := render.Merge(instance, nil); s.Settings.Config != nil || s.Cluster != "" {
+		t.Errorf("without a cluster: %+v", s)
+	}
+}
+
+// TestTransferKeys_ofARotation_S11_11: while a TSIG key rotates both keys are in the Secret and in the configuration,
+// and the one that signs is the first.
+func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
+	one, two := key("bind9-one", 1), key("bind9-two", 2)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, keys := range []render.TransferKeys{{Key: one, Next: &two, Made: at, Stepped: at}, {Key: two, Former: &one, Made: at, Stepped: at.Add(time.Minute)}} {
+		server := newServer(plain())
+		server.Transfer = keys
+		files, err := server.Mounted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := fmt.Sprintf("key %q; key %q;", keys.Name, keys.Other().Name)
+		for _, line := range []string{"\tallow-notify { " + both + " };\n", "\tallow-transfer { " + both} {
+			if !strings.Contains(files["named.conf"], line) {
+				t.Errorf("no %q in\n%s", line, files["named.conf"])
+			}
+		}
+		if text := files["tsig.key"]; !strings.HasPrefix(text, fmt.Sprintf("key %q {", keys.Name)) || strings.Count(text, "secret") != 2 || strings.Count(files["named.conf"], fmt.Sprintf("key %q", keys.Other().Name)) != 2 {
+			t.Errorf("tsig.key:\n%s", text)
+		}
+		object := render.TransferObjects("dns", render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, keys, &server.Platform)[0]
+		text, err := json.Marshal(object.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var secret corev1.Secret
+		if err := json.Unmarshal(text, &secret); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := render.ReadTransferKeys(secret.Annotations, secret.Data); err != nil || !reflect.DeepEqual(again, keys) {
+			t.Errorf("%+v, want %+v: %v", again, keys, err)
+		}
+		for _, broken := range []string{"secret", "next-secret", "former-secret"} {
+			data := maps.Clone(secret.Data)
+			if len(data[broken]) == 0 {
+				continue
+			}
+			data[broken] = []byte("canary !")
+			if _, err := render.ReadTransferKeys(nil, data); !errors.Is(err, render.ErrKey) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s: %v", broken, err)
+			}
+		}
+	}
+}

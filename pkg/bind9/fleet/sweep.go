@@ -1,0 +1,154 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+// The brakes of the sweep: what it does wrong is DNS that is gone.
+const (
+	// confirmAfter is the time between the two 404s about an owner.
+	confirmAfter = 10 * time.Minute
+	// hourlyShare is the share of the owners with objects that may be swept in an hour.
+	hourlyShare   = 0.05
+	sweepInterval = 2 * time.Minute
+)
+
+// orphan names an owner that is gone: KIND/NAME in a namespace.
+type orphan struct{ namespace, owner string }
+
+// sweeper removes objects whose owner is gone. Only the goroutine of the sweep uses it.
+type sweeper struct {
+	// gone says when an owner was first not there, last when one was swept.
+	gone map[orphan]time.Time
+	last time.Time
+}
+
+func (f *Fleet) sweepUntil(ctx context.Context) {
+	for {
+		if err := f.sweepOrphans(ctx); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "fleet: what servers that are gone left stays for now")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.Clock.After(sweepInterval):
+		}
+	}
+}
+
+// sweepOrphans finds owners that are gone and removes what the first of them left, if it is its turn (F5).
+func (f *Fleet) sweepOrphans(ctx context.Context) error {
+	owners := map[orphan]bool{}
+	for _, factory := range f.children.factories {
+		for _, resource := range made {
+			informer, err := factory.ForResource(resource)
+			if err != nil {
+				return err
+			}
+			all, err := informer.Lister().List(labels.Everything())
+			if err != nil {
+				return err
+			}
+			for _, object := range all {
+				if owner := accessor(object).GetAnnotations()[render.AnnotationOwner]; owner != "" {
+					owners[orphan{accessor(object).GetNamespace(), owner}] = true
+				}
+			}
+		}
+	}
+	// A store without any instance is more likely a new one, or one that was not restored yet, than one whose servers
+	// all went.
+	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
+		clear(f.sweeper.gone)
+		if len(owners) > 0 {
+			return errors.Join(err, fmt.Errorf("fleet: %d servers and clusters have objects in the cluster, and the API has no Bind9Instance: nothing is removed; remove them by their label %s=%s if they are not wanted", len(owners), render.LabelInstallation, f.Platform.Installation))
+		}
+		return err
+	}
+	var doubts []error
+	var ripe []orphan
+	seen := map[orphan]bool{}
+	for owner := range owners {
+		gone, err := f.isGone(ctx, owner)
+		if err != nil {
+			doubts = append(doubts, err)
+		}
+		if !gone {
+			continue
+		}
+		seen[owner] = true
+		if first, before := f.sweeper.gone[owner]; !before {
+			f.sweeper.gone[owner] = f.Clock.Now()
+			klog.FromContext(ctx).Info("the owner of objects is gone; they are removed if it stays so", "namespace", owner.namespace, "owner", owner.owner, "for", confirmAfter)
+		} else if f.Clock.Since(first) >= confirmAfter {
+			ripe = append(ripe, owner)
+		}
+	}
+	for owner := range f.sweeper.gone {
+		if !seen[owner] {
+			delete(f.sweeper.gone, owner)
+		}
+	}
+	pace := time.Duration(float64(time.Hour) / (hourlyShare * float64(len(owners))))
+	if len(ripe) == 0 || !f.sweeper.last.IsZero() && f.Clock.Since(f.sweeper.last) < pace {
+		return errors.Join(doubts...)
+	}
+	oldest := slices.MinFunc(ripe, func(x, y orphan) int { return f.sweeper.gone[x].Compare(f.sweeper.gone[y]) })
+	f.sweeper.last = f.Clock.Now()
+	left, err := f.children.removeAll(ctx, oldest.namespace, oldest.owner)
+	klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", oldest.namespace, "owner", oldest.owner, "objects", left)
+	return errors.Join(append(doubts, err)...)
+}
+
+// isGone asks the API itself, past the informer, whether an owner is gone. An answer that says neither is an error.
+func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
+	kind, name, _ := strings.Cut(of.owner, "/")
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var err error
+	resource := "bind9instances"
+	switch kind {
+	case render.KindInstance:
+		if _, cached := f.instances.Bind9Instances(of.namespace).Get(name); cached == nil {
+			return false, nil
+		}
+		_, err = f.Client.Bind9V1alpha1().Bind9Instances(of.namespace).Get(ctx, name, metav1.GetOptions{})
+	case render.KindCluster:
+		resource = "bind9clusters"
+		if _, cached := f.clusters.Bind9Clusters(of.namespace).Get(name); cached == nil {
+			return false, nil
+		}
+		_, err = f.Client.Bind9V1alpha1().Bind9Clusters(of.namespace).Get(ctx, name, metav1.GetOptions{})
+	default:
+		return false, nil
+	}
+	if err == nil {
+		return false, nil
+	}
+	// A proxy, or an API server that does not know the group, says 404 too, but not about this object.
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false, fmt.Errorf("asking about %s %s/%s: %w", kind, of.namespace, name, err)
+	}
+	details := status.Status().Details
+	if details == nil || details.Kind != resource || details.Name != name || details.Group != bind9.GroupName {
+		return false, fmt.Errorf("a 404 that does not say that %s %s/%s is not found is no answer of the API: %w", kind, of.namespace, name, err)
+	}
+	return true, nil
+}

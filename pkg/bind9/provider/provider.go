@@ -1,0 +1,474 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	keys "kubi.zone/kubizone/pkg/transfer"
+)
+
+// Mode is how zones reach the instances.
+type Mode string
+
+// The modes of a Provider. That of an Updater is a type of its own.
+const (
+	// Catalog: instances follow the catalog zone of the class (RFC 9432).
+	Catalog Mode = "Catalog"
+	// Transfer: the agent of each instance makes each zone a secondary.
+	Transfer Mode = "Transfer"
+)
+
+// Instance is one server of the fleet.
+type Instance struct {
+	// Name is that of its row: "NAMESPACE/NAME".
+	Name string
+	// DNS is where it answers, with the zone's serial. The zero value: it has no address yet.
+	DNS netip.AddrPort
+	// Key signs what it is asked and has to sign what it answers; nil: neither.
+	Key *keys.Key
+	// Agent is that beside it; nil in the mode Catalog.
+	Agent *client.Client
+	// Primary: in the mode Update it takes updates; the others transfer from one that does.
+	Primary bool
+	// Leaving: the class does not select it any more, and it may have the zone.
+	Leaving bool
+	// Signer: it signs the zones in Config.Signed, and the others transfer these from it. It has no other zone.
+	Signer bool
+	// Err is why it cannot be asked by DNS yet, where that is not a missing address.
+	Err *delivery.Error
+}
+
+// waits reports whether an instance cannot be asked by DNS yet.
+func (i Instance) waits() bool { return i.Err != nil || !i.DNS.IsValid() }
+
+// waitingRow is the row of an instance that cannot be asked by DNS yet: one that is being made is on its way.
+func (i Instance) waitingRow() delivery.Server {
+	row := delivery.Server{Name: i.Name, Err: i.Err, At: time.Now()}
+	if i.Err == nil {
+		row.Note = "it has no address yet"
+	}
+	return row
+}
+
+// leavingRow is the row of an instance that the class does not select any more, before its agent was asked.
+func (i Instance) leavingRow() delivery.Server {
+	return delivery.Server{Name: i.Name, Note: "it is not in the class any more, and the zone is not removed there yet", At: time.Now()}
+}
+
+// Config of a Provider.
+type Config struct {
+	Mode Mode
+	// Instances are the servers of the class at the moment of the call, in the order of their rows. known are the names
+	// of those that may have the zone: each of them that the class does not select any more, and that still runs, is
+	// Leaving.
+	Instances func(known []string) ([]Instance, error)
+	// Signed reports whether instances have a zone from the signer; nil: of none.
+	Signed func(uid string) bool
+	// Signing reports whether the signer begins to sign a zone: instances may have it unsigned, or from the signer;
+	// nil: none.
+	Signing func(uid string) bool
+	// Primaries are those that instances fetch from in the mode Transfer.
+	Primaries []netip.AddrPort
+	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
+	Shown transfer.Config
+}
+
+// Provider delivers zones to the instances of one class.
+type Provider struct {
+	config Config
+	shown  *transfer.Provider
+
+	mu sync.Mutex
+	// ensured are the zones, by UID and instance, that an agent has said to have as they shall be, before the zone was
+	// confirmed everywhere.
+	ensured map[[2]string]bool
+}
+
+var _ delivery.Provider = (*Provider)(nil)
+
+// maxInstances is how many rows the status of a Delivery may have: a longer one the API refuses as a whole.
+const maxInstances = 1000
+
+// agentTime is how long one Deliver waits for agents: a slow one keeps a worker from no other zone for longer.
+const agentTime = 5 * time.Second
+
+// New checks the configuration; its error is a *delivery.Error. It sends nothing.
+func New(config Config) (*Provider, error) {
+	switch {
+	case config.Mode != Catalog && config.Mode != Transfer:
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.mode: %q must be %s or %s", config.Mode, Catalog, Transfer)
+	case config.Mode == Catalog && config.Shown.Catalog.IsZero():
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone")
+	case config.Mode == Transfer && len(config.Primaries) == 0:
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Transfer needs the address of a primary that instances fetch from")
+	}
+	no := func(string) bool { return false }
+	if config.Signed == nil {
+		config.Signed = no
+	}
+	if config.Signing == nil {
+		config.Signing = no
+	}
+	shown, err := transfer.New(config.Shown)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
+}
+
+// fleet is what one call works with.
+type fleet struct {
+	*transfer.Provider
+	instances, leaving []Instance
+	// waiting are instances that cannot be asked by DNS yet.
+	waiting []Instance
+}
+
+// readFleet asks for the instances (promise 1), as they are asked for a zone that the signer signs, or for others.
+func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
+	all, err := p.config.Instances(known)
+	if err != nil {
+		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
+	}
+	if len(all) > maxInstances {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects %d instances, and a Delivery has rows for %d; select some of them by another class with a catalog of its own, and have zones name both", len(all), maxInstances)
+	}
+	f := &fleet{}
+	signer := ""
+	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && (signed || signing) {
+		signer = all[at].Name
+	}
+	var secondaries []transfer.Secondary
+	for _, instance := range all {
+		switch {
+		case instance.Signer && !signed:
+		case instance.Leaving:
+			f.leaving = append(f.leaving, instance)
+		case instance.waits():
+			f.waiting = append(f.waiting, instance)
+		default:
+			f.instances = append(f.instances, instance)
+			one := transfer.Secondary{Name: instance.Name, Addr: instance.DNS, Key: instance.Key, NoCatalog: p.config.Mode == Transfer || instance.Signer, Signs: instance.Signer}
+			if !instance.Signer {
+				one.Signer, one.Unsigned = signer, !signed
+			}
+			secondaries = append(secondaries, one)
+		}
+	}
+	f.Provider, err = p.shown.WithSecondaries(secondaries)
+	return f, err
+}
+
+// noInstances is the error of a class that selects none. A zone that nothing serves is not delivered.
+func noInstances() *delivery.Error {
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, or change bind9.clusterRef or bind9.instancesFrom")
+}
+
+// listLeaving has the rows of a class that selects no instance; not nil, which would leave those of before.
+func (f *fleet) listLeaving() []delivery.Server {
+	rows := make([]delivery.Server, len(f.leaving))
+	for i, instance := range f.leaving {
+		rows[i] = instance.leavingRow()
+	}
+	return rows
+}
+
+// Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
+func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	signed := p.config.Signed(plan.UID)
+	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	if len(f.instances)+len(f.waiting) == 0 {
+		return delivery.Report{Servers: f.listLeaving()}, noInstances()
+	}
+	var failed map[string]*delivery.Error
+	var made map[string]bool
+	if p.config.Mode == Transfer {
+		if failed, made, err = p.makeMissing(ctx, f, plan, fence); err != nil {
+			return delivery.Report{}, err
+		}
+	}
+	report, err := f.Provider.Deliver(ctx, plan, fence)
+	if p.config.Signed(plan.UID) != signed {
+		return delivery.Report{}, goesOver(plan)
+	}
+	for i, row := range report.Servers {
+		if row.Err == nil || row.Err.Reason != delivery.ReasonZoneNotFound {
+			continue
+		}
+		// The instance does not serve the zone because of this answer of its agent, or not yet.
+		if said := failed[row.Name]; said != nil {
+			report.Servers[i].Err = said
+		} else if made[row.Name] {
+			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has made the zone, and it has not transferred it yet"
+		}
+	}
+	for _, instance := range f.waiting {
+		report.Servers = append(report.Servers, instance.waitingRow())
+	}
+	for _, instance := range f.leaving {
+		if said := failed[instance.Name]; said != nil {
+			report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: said})
+		}
+	}
+	if len(f.waiting) > 0 || len(failed) > 0 {
+		report.Confirmed = 0
+	}
+	return report, err
+}
+
+// goesOver is the error of a call during which the servers began to go over to the signer, or back: a serial of the
+// signer is not one that is ahead of the zone's.
+func goesOver(plan delivery.Plan) *delivery.Error {
+	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
+}
+
+// makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
+// failed has the failures by instance, made the instances whose agent has made the zone; the error is that of the
+// fence, or of the context.
+func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error, made map[string]bool, err error) {
+	drift, err := f.Verify(ctx, plan)
+	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
+		return nil, nil, err
+	}
+	var missing []Instance
+	made = map[string]bool{}
+	for i, row := range drift.Servers {
+		if row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound || p.mayDiffer(plan, f.instances[i]) {
+			missing = append(missing, f.instances[i])
+			made[row.Name] = true
+		}
+	}
+	if len(missing)+len(f.leaving) == 0 {
+		return nil, nil, nil
+	}
+	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
+		// A primary shows the zone from here on: an instance that fetches it sooner is refused, and comes back late.
+		if err := fence(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	failed, err = p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
+		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries, instance.Key)}}
+		err := instance.Agent.Ensure(ctx, plan.Zone, asked, fence)
+		if err == nil && !plan.Delivered {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.ensured[[2]string{plan.UID, instance.Name}] = true
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for row := range failed {
+		delete(made, row)
+	}
+	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
+	for row, said := range left {
+		failed[row] = said
+	}
+	return failed, made, err
+}
+
+// mayDiffer reports whether an instance that has the zone may have it from other primaries: a zone is not delivered
+// where its class fetches from, until this provider, which is made anew with that, has asked the agent.
+func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := [2]string{plan.UID, instance.Name}
+	if plan.Delivered {
+		delete(p.ensured, at)
+		return false
+	}
+	return !p.ensured[at]
+}
+
+// withKey is primaries as an agent takes them.
+func withKey(primaries []netip.AddrPort, key *keys.Key) []string {
+	texts := make([]string, len(primaries))
+	for i, at := range primaries {
+		if texts[i] = at.String(); key != nil {
+			texts[i] += " key " + strings.TrimSuffix(key.Name, ".")
+		}
+	}
+	return texts
+}
+
+func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone name.Name, fence delivery.Fence) (map[string]*delivery.Error, error) {
+	return p.eachAgent(ctx, instances, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
+		return instance.Agent.Remove(ctx, zone, fence)
+	})
+}
+
+// eachAgent asks the agents at the same time, each within agentTime (promise 4). The fence is asked by one after the
+// other.
+func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance, client.Fence) error) (map[string]*delivery.Error, error) {
+	limited, cancel := context.WithTimeout(ctx, agentTime)
+	defer cancel()
+	var mu sync.Mutex
+	var lost error
+	ask := func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if lost == nil {
+			lost = fence(ctx)
+		}
+		return lost
+	}
+	failed := map[string]*delivery.Error{}
+	var all sync.WaitGroup
+	for _, instance := range instances {
+		all.Go(func() {
+			err := error(&client.Error{Message: "it has no agent"})
+			if instance.Agent != nil {
+				err = do(limited, instance, ask)
+			}
+			var said *client.Error
+			if errors.As(err, &said) {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[instance.Name] = explainAgent(instance, said)
+			}
+		})
+	}
+	all.Wait()
+	if lost != nil {
+		return nil, lost
+	}
+	return failed, ctx.Err()
+}
+
+// explainAgent is what an answer of an agent means to a delivery.
+func explainAgent(instance Instance, said *client.Error) *delivery.Error {
+	var cause *delivery.Error
+	if errors.As(said.Err, &cause) { // of the Secrets that the agent is reached with
+		return &delivery.Error{Reason: cause.Reason, Message: instance.Name + ": " + cause.Message, Err: said.Err}
+	}
+	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, said.Message)
+	e.Err, e.RetryAfter = said.Err, said.RetryAfter
+	if said.Status != 0 {
+		e.Code = strconv.Itoa(said.Status)
+	}
+	switch {
+	case said.Unsupported:
+		e.Reason = delivery.ReasonValidationFailed
+	case said.Status == http.StatusUnauthorized, said.Status == http.StatusForbidden:
+		e.Reason = delivery.ReasonAuthenticationFailed
+	case said.RetryAfter > 0 && (said.Status == 0 || said.Status == http.StatusTooManyRequests):
+		e.Reason = delivery.ReasonRateLimited
+	case said.Status == http.StatusConflict:
+		e.Reason = delivery.ReasonConflict
+	case said.Status != 0:
+		e.Reason = delivery.ReasonServerError
+	}
+	return e
+}
+
+// Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5). In
+// the mode Catalog agents made it at none: the zone of this name at the signer can be that of another Zone.
+func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	// A zone that was renamed is in the class under its present name, and at the instances under the former one too.
+	if holder := p.config.Shown.Members.Holder(plan.Zone); p.config.Mode == Transfer && (holder == "" || holder == plan.UID) {
+		all := f.listMade()
+		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
+		if err != nil {
+			return delivery.Report{}, err
+		}
+		for _, instance := range all {
+			if said := failed[instance.Name]; said != nil {
+				said.Message = fmt.Sprintf("the zone is not removed everywhere: %s", said.Message)
+				return delivery.Report{}, said
+			}
+		}
+	}
+	return f.Provider.Withdraw(ctx, plan, fence)
+}
+
+// listMade are the instances that an agent may have made a zone at.
+func (f *fleet) listMade() []Instance {
+	all := append(f.instances, f.leaving...)
+	for _, instance := range f.waiting {
+		if instance.Agent != nil { // without one it is not there at all
+			all = append(all, instance)
+		}
+	}
+	return all
+}
+
+// Verify asks each instance once.
+func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	signed := p.config.Signed(plan.UID)
+	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
+	if err != nil {
+		return delivery.Drift{}, err
+	}
+	if len(f.instances)+len(f.waiting) == 0 {
+		return delivery.Drift{Servers: f.listLeaving()}, noInstances()
+	}
+	drift, err := f.Provider.Verify(ctx, plan)
+	if p.config.Signed(plan.UID) != signed {
+		return delivery.Drift{}, goesOver(plan)
+	}
+	for _, instance := range f.waiting {
+		drift.Servers = append(drift.Servers, instance.waitingRow())
+	}
+	drift.Servers = append(drift.Servers, f.listLeaving()...)
+	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
+		err = nil // these are what there is to tell
+	}
+	return drift, err
+}
+
+// Health asks each instance by DNS, and in the mode Transfer its agent.
+func (p *Provider) Health(ctx context.Context) error {
+	f, err := p.readFleet(nil, false, false)
+	if err != nil {
+		return err
+	}
+	if len(f.instances)+len(f.waiting) == 0 {
+		return noInstances()
+	}
+	if p.config.Mode == Transfer {
+		failed, err := p.eachAgent(ctx, f.instances, func(context.Context) error { return nil }, func(ctx context.Context, instance Instance, _ client.Fence) error { return instance.Agent.Health(ctx) })
+		if err != nil {
+			return err
+		}
+		for _, instance := range f.instances {
+			if said := failed[instance.Name]; said != nil {
+				return said
+			}
+		}
+	}
+	return f.Provider.Health(ctx)
+}
+
+// Abilities implements delivery.Provider. Instances fetch zones in both modes.
+func (p *Provider) Abilities() delivery.Abilities {
+	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
+}
+
+// Close does nothing: agents belong to the source of the instances.
+func (p *Provider) Close() error { return nil }

@@ -1,0 +1,596 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	shown "kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/bindcartest"
+	"kubi.zone/kubizone/test/deliverytest"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var (
+	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	catalog  = name.MustParse("catalog.example.")
+	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+)
+
+// world is a primary with one class, and the zones it serves.
+type world struct {
+	*zoneview.Set
+	primary *primary.Primary
+	addr    netip.AddrPort
+	class   *primary.Class
+	keys    []primary.Key
+
+	mu      sync.Mutex
+	members []primary.Member
+	changes serial.Serial
+}
+
+// Name and Holder are Members: what is stored.
+func (w *world) Name(uid string) name.Name {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if m.UID == uid {
+			return m.Zone
+		}
+	}
+	return name.Name{}
+}
+
+func (w *world) Holder(zone name.Name) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if m.Zone == zone {
+			return m.UID
+		}
+	}
+	return ""
+}
+
+// store puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+func (w *world) store(uid string, zone name.Name) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
+	if !zone.IsZero() {
+		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
+	}
+	w.changes++
+	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
+}
+
+func (w *world) served(uid string) serial.Serial {
+	if s, ok := w.Settled(uid); ok {
+		return s.Serial()
+	}
+	return 0
+}
+
+// stored is the provider with the store behind its fence.
+type stored struct {
+	*Provider
+	w *world
+}
+
+func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
+		err := fence(ctx)
+		if err == nil {
+			s.w.store(plan.UID, plan.Zone)
+		}
+		return err
+	})
+}
+
+func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	report, err := s.Provider.Withdraw(ctx, plan, fence)
+	if err == nil {
+		s.w.store(plan.UID, name.Name{})
+	}
+	return report, err
+}
+
+func begin(t *testing.T) *world {
+	t.Helper()
+	keys, err := primary.ParseKeys(rigKey.Statement())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys, changes: 1}
+	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, NotifyInterval: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = w.primary.Addrs()[0]
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.primary.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// open makes the class, once it is known where its secondaries are.
+func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
+	t.Helper()
+	var targets []primary.Target
+	for _, at := range secondaries {
+		targets = append(targets, primary.Target{Addr: at})
+	}
+	var err error
+	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, primary.Membership{Serial: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) key() *transfer.Key {
+	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
+}
+
+// put serves a plan's zone.
+func (w *world) put(t *testing.T, plan delivery.Plan) {
+	t.Helper()
+	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	var sets []content.RRset
+	for set := range plan.All {
+		owner, ok := set.Name.Rel(plan.Zone)
+		if !ok {
+			t.Fatalf("%s is not in %s", set.Name, plan.Zone)
+		}
+		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
+		for _, text := range set.Data {
+			v, err := rdata.Parse(set.Type, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.Data = append(one.Data, v.Text)
+		}
+		slices.Sort(one.Data)
+		sets = append(sets, one)
+	}
+	slices.SortFunc(sets, content.RRset.Compare)
+	state := content.Step{}.State
+	var err error
+	for _, set := range sets {
+		if state, err = state.Update(nil, set.Elements(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
+}
+
+func planOf(uid, zone string, at serial.Serial) delivery.Plan {
+	n := name.MustParse(zone)
+	ns := delivery.RRset{Name: n, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
+	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
+}
+
+func pass(context.Context) error { return nil }
+
+// server is a named of the fleet with its agent.
+type server struct {
+	*rig.BIND
+	control  *rndc.Client
+	bindcar  *bindcartest.Bindcar // nil: Kubizone's agent, or none
+	api      *httptest.Server
+	instance Instance
+}
+
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+const token = "the-token-of-the-test"
+
+// startServer starts a named and what controls it: "kubizone", a version of bindcar, or "" for a follower of the
+// catalog.
+func (w *world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
+	t.Helper()
+	at := freePort(t)
+	controlKey := rig.TSIGKey{Name: "control", Algorithm: rigKey.Algorithm, Secret: rigKey.Secret}
+	config := rig.BINDConfig{Addr: listen, Keys: []rig.TSIGKey{rigKey}, Controls: []rig.Control{{Addr: at, Key: controlKey}}, Options: "allow-new-zones yes; serial-query-rate 1000;\n"}
+	if kind == "" {
+		config.Catalogs = []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
+	}
+	bind, err := rig.StartBIND(t.Context(), config)
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.key(), Primary: true}}
+	s.control = &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
+		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: w.keys[0].MAC}}, nil
+	}}
+	var handler http.Handler
+	switch kind {
+	case "":
+		return s
+	case "bindcar":
+		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
+		rig.SkipMissing(t, err)
+		t.Cleanup(real.Close)
+		s.instance.Agent, err = client.New(client.Config{URL: real.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	case "kubizone":
+		handler, err = agent.New(agent.Config{
+			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			UpdateKey: func() (transfer.Key, error) { return *w.key(), nil },
+			Authenticate: func(r *http.Request) (string, error) {
+				if r.Header.Get("Authorization") != "Bearer "+token {
+					return "", errors.New("another token")
+				}
+				return "test", nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	default:
+		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
+		handler = s.bindcar
+	}
+	s.api = httptest.NewServer(handler)
+	t.Cleanup(s.api.Close)
+	s.instance.Agent, err = client.New(client.Config{URL: s.api.URL, HTTP: &http.Client{}, Token: func() (string, error) { return token, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// provider is one of the mode with the instances that the function returns at each call.
+func (w *world) provider(t *testing.T, mode Mode, instances func() []Instance) stored {
+	t.Helper()
+	p, err := New(Config{
+		Mode: mode, Primaries: []netip.AddrPort{w.addr}, Instances: func([]string) ([]Instance, error) { return instances(), nil },
+		Shown: shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext, Latest: func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored{p, w}
+}
+
+// has says whether named is configured with the zone.
+func (s *server) has(t *testing.T, zone string) bool {
+	_, err := s.control.Call(t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
+	return err == nil
+}
+
+// TestProvider_passesTheExam: in each mode, with our agent and with a bindcar, a fleet holds what a class delivers.
+func TestProvider_passesTheExam(t *testing.T) {
+	exams := map[string][]string{"Catalog": {"", ""}, "Transfer": {"kubizone", "0.9.0"}}
+	if rig.Long() {
+		exams["Transfer by the real bindcar"] = []string{"bindcar", "kubizone"}
+	}
+	for exam, kinds := range exams {
+		mode := Catalog
+		if kinds[0] != "" {
+			mode = Transfer
+		}
+		t.Run(exam, func(t *testing.T) {
+			t.Parallel()
+			w := begin(t)
+			var instances []Instance
+			var first *server
+			listen := []netip.AddrPort{freePort(t), freePort(t)}
+			w.open(t, listen...) // before a server asks for the catalog
+			for i, kind := range kinds {
+				s := w.startServer(t, "ns"+string(rune('1'+i)), kind, listen[i])
+				if first == nil {
+					first = s
+				}
+				instances = append(instances, s.instance)
+			}
+			used := 0
+			deliverytest.Run(t, deliverytest.Subject{
+				New: func(t *testing.T) delivery.Provider {
+					return w.provider(t, mode, func() []Instance { return instances })
+				},
+				Zone: func(*testing.T) name.Name {
+					used++
+					return name.MustParse(strings.Repeat("z", used) + ".example.")
+				},
+				Offer: w.put,
+				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
+					text, err := rig.Dig{Server: first.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
+					if err != nil {
+						t.Fatalf("%v\n%s", err, first.Log())
+					}
+					return deliverytest.ReadRRsets(t, strings.NewReader(text), zone)
+				},
+				Timeout: 30 * time.Second,
+			})
+		})
+	}
+}
+
+// deliver delivers until the serial is confirmed, and returns the last report.
+func deliver(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		report, err := p.Deliver(ctx, plan, pass)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Confirmed == plan.Serial {
+			return report
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("not confirmed in time: %+v", report)
+		}
+	}
+}
+
+// TestDeliver_followsTheInstances: an instance that comes gets the zone, one that leaves loses it and its row, and
+// where all have it no agent is asked (promises 1, 3 and 5).
+func TestDeliver_followsTheInstances(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	one, two := w.startServer(t, "one", "0.7.3", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
+	w.open(t, one.Addr, two.Addr)
+	instances := []Instance{one.instance}
+	p := w.provider(t, Transfer, func() []Instance { return instances })
+	plan := planOf("u", "example.org.", 7)
+	w.put(t, plan)
+	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
+		t.Errorf("%+v", report.Servers)
+	}
+	asked := len(one.bindcar.Requests())
+	deliver(t, p, plan)
+	if again := len(one.bindcar.Requests()); again != asked {
+		t.Errorf("%d requests for a zone that is there: %v", again-asked, one.bindcar.Requests()[asked:])
+	}
+
+	instances = append(instances, two.instance, Instance{Name: "dns/new"})
+	report, err := p.Deliver(t.Context(), plan, pass)
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err != nil || report.Servers[2].Note == "" || !two.has(t, "example.org.") {
+		t.Errorf("with an instance that has no address yet: %+v, %v", report, err)
+	}
+	instances[0].Leaving = true
+	instances = instances[:2]
+	if report := deliver(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/two" || one.has(t, "example.org.") {
+		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.has(t, "example.org."))
+	}
+
+	// One that leaves and does not answer keeps its row, and the zone is not withdrawn without it.
+	one.api.Close()
+	report, err = p.Deliver(t.Context(), plan, pass)
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
+		t.Errorf("with an instance that leaves and does not answer: %+v, %v", report, err)
+	}
+	if _, err := p.Withdraw(t.Context(), plan, pass); err == nil || w.Name("u").IsZero() {
+		t.Errorf("withdrawn without dns/one: %v", err)
+	}
+	instances = instances[1:]
+	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || two.has(t, "example.org.") || !w.Name("u").IsZero() {
+		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.has(t, "example.org."))
+	}
+	instances = make([]Instance, maxInstances+1)
+	if _, err := p.Deliver(t.Context(), plan, pass); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
+		t.Errorf("with more instances than there are rows: %v", err)
+	}
+	// Without a server there are no rows of what it had: nil would keep those of before.
+	for _, left := range [][]Instance{nil, {{Name: "dns/one", Leaving: true}}} {
+		instances = left
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err == nil || !strings.Contains(err.Error(), "selects no instance") || report.Servers == nil || len(report.Servers) != len(left) || report.Confirmed != 0 {
+			t.Errorf("without an instance: %+v, %v", report, err)
+		}
+		drift, err := p.Verify(t.Context(), plan)
+		if err == nil || !strings.Contains(err.Error(), "selects no instance") || drift.Servers == nil || len(drift.Servers) != len(left) {
+			t.Errorf("compared without an instance: %+v, %v", drift, err)
+		}
+	}
+	instances = nil
+	if err := p.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "selects no instance") {
+		t.Errorf("health without an instance: %v", err)
+	}
+}
+
+// TestDeliver_aSlowAgentDelaysNoOther: a bindcar that takes nothing for now has a row that says so, and the other
+// instance serves the zone meanwhile (promise 4).
+func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
+	slow.bindcar.Limit = rate.NewLimiter(0, 0)
+	w.open(t, slow.Addr, fast.Addr)
+	p := w.provider(t, Transfer, func() []Instance { return []Instance{slow.instance, fast.instance} })
+	for _, zone := range []string{"a.example.", "b.example."} {
+		plan := planOf(zone, zone, 3)
+		w.put(t, plan)
+		// On a busy machine an answer by DNS can be late once.
+		waitFor(t, zone+" at the fast one, and the slow one's row", func() bool {
+			began := time.Now()
+			report, err := p.Deliver(t.Context(), plan, pass)
+			if err != nil || report.Confirmed != 0 || time.Since(began) > agentTime+10*time.Second {
+				t.Fatalf("%s after %s: %+v, %v", zone, time.Since(began), report, err)
+			}
+			said := report.Servers[0].Err
+			return report.Servers[1].Serial == 3 && said != nil && said.Reason == delivery.ReasonRateLimited && said.RetryAfter > 0
+		})
+	}
+	if len(slow.bindcar.Requests()) != 0 {
+		t.Errorf("let in: %v", slow.bindcar.Requests())
+	}
+}
+
+// waitFor does it again until it is so.
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
+	for !is() {
+		if time.Now().After(end) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// TestDeliver_saysHowALostZoneComesBack: BIND makes a zone of its catalog that it lost by what the row of the server
+// says, and by nothing else while the catalog stays as it is.
+func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	listen := freePort(t)
+	w.open(t, listen)
+	s := w.startServer(t, "one", "", listen)
+	p := w.provider(t, Catalog, func() []Instance { return []Instance{s.instance} })
+	plan := planOf("u", "example.org.", 7)
+	w.put(t, plan)
+	deliver(t, p, plan)
+	if _, err := s.control.Call(t.Context(), "delzone example.org"); err != nil {
+		t.Fatal(err)
+	}
+	var remedy []string
+	waitFor(t, "a row that says that the zone is lost", func() bool {
+		report, err := p.Deliver(t.Context(), plan, pass)
+		if err != nil || len(report.Servers) != 1 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		said := report.Servers[0].Err
+		if said == nil || said.Reason != delivery.ReasonZoneNotFound {
+			return false
+		}
+		if remedy = regexp.MustCompile(`BIND: rndc ([^)]+)`).FindStringSubmatch(said.Message); remedy == nil {
+			t.Fatalf("no command in %q", said.Message)
+		}
+		return true
+	})
+	if _, err := s.control.Call(t.Context(), remedy[1]); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, p, plan)
+}
+
+// TestDeliver_isFenced: with a lost fence no agent is asked for anything.
+func TestDeliver_isFenced(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	s := w.startServer(t, "one", "kubizone", freePort(t))
+	w.open(t, s.Addr)
+	p := w.provider(t, Transfer, func() []Instance { return []Instance{s.instance} })
+	plan := planOf("u", "example.org.", 1)
+	w.put(t, plan)
+	lost := errors.New("lost")
+	for after := range 2 { // before the zone is shown, and before the agent is asked
+		calls := 0
+		_, err := p.Deliver(t.Context(), plan, func(context.Context) error {
+			if calls++; calls > after {
+				return lost
+			}
+			return nil
+		})
+		if !errors.Is(err, lost) || s.has(t, "example.org.") {
+			t.Errorf("after %d: %v", after, err)
+		}
+	}
+	deliver(t, p, plan)
+	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) || !s.has(t, "example.org.") {
+		t.Errorf("withdrawn: %v", err)
+	}
+}
+
+// TestWithdraw_leavesTheSigner_S12_9: the zone of a name at the signer can be that of another Zone, of another class of
+// the cluster, whether or not the Delivery that is withdrawn has a row of the signer.
+func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	s := w.startServer(t, "signer", "kubizone", freePort(t))
+	w.open(t, s.Addr)
+	s.instance.Signer, s.instance.Primary = true, false
+	p, err := New(Config{
+		Mode: Catalog, Instances: func([]string) ([]Instance, error) { return []Instance{s.instance}, nil },
+		Signed: func(string) bool { return true },
+		Shown:  shown.Config{Members: w, Catalog: catalog, Served: w.served, Dial: dial.New(true).DialContext},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := planOf("u", "example.org.", 7)
+	w.put(t, plan)
+	if err := s.instance.Agent.Ensure(t.Context(), plan.Zone, protocol.CreateZone{
+		ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{w.addr.String() + " key " + rigKey.Name}},
+	}, pass); err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range [][]string{nil, {s.instance.Name}} {
+		w.store("u", name.Name{}) // no class has the zone any more
+		plan.Servers = rows
+		if _, err := p.Withdraw(t.Context(), plan, pass); err != nil || !s.has(t, "example.org.") {
+			t.Errorf("rows %q: the signer has the zone: %v; %v", rows, s.has(t, "example.org."), err)
+		}
+	}
+}
+
+// TestNew_namesWhatIsMissing: each mode says what it needs.
+func TestNew_namesWhatIsMissing(t *testing.T) {
+	w := begin(t)
+	for _, tc := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{Mode: "Update"}, "bind9.mode"},
+		{Config{Mode: Catalog}, "catalog zone"},
+		{Config{Mode: Transfer}, "address of a primary"},
+	} {
+		tc.config.Shown.Members = w
+		if _, err := New(tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v", tc.config.Mode, err)
+		}
+	}
+	broken := errors.New("watch has ended")
+	p, err := New(Config{Mode: Catalog, Instances: func([]string) ([]Instance, error) { return nil, broken }, Shown: shown.Config{Members: w, Catalog: catalog}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Deliver(t.Context(), planOf("u", "example.org.", 1), pass); !errors.Is(err, broken) {
+		t.Errorf("without its instances: %v", err)
+	}
+}

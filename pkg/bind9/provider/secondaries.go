@@ -1,0 +1,226 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// The secondaries of the mode Update. Primaries count serials each by itself, so a secondary with several of them would
+// take the content of the one that has counted furthest, whatever that lacks. A secondary has one, and is where the
+// zone is when it answers with that primary's serial: of the same primary the same serial is the same content. A
+// secondary that had another primary before may have that serial by chance, so it is compared by content once.
+
+const (
+	// secondaryTime is how long one Deliver waits for secondaries to have transferred the zone.
+	secondaryTime  = 2 * time.Second
+	secondaryPause = 50 * time.Millisecond
+	// notifyTime is how long a secondary may be behind its primary before its agent is asked for a transfer. BIND sends
+	// a NOTIFY five seconds after the one before it, and none where its options say so.
+	notifyTime = 15 * time.Second
+)
+
+// zoneAt is a zone, by its UID, at an instance, by its row.
+type zoneAt struct{ uid, row string }
+
+// sources say which secondary transfers from which primary.
+type sources struct {
+	primaries   map[string]target           // by the row of the secondary
+	secondaries map[string][]netip.AddrPort // by the row of the primary
+}
+
+// chooseSources has each secondary transfer from one primary. Which one depends on their names alone, so that a primary
+// that comes or goes moves few secondaries.
+func chooseSources(targets []target) sources {
+	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
+	for _, t := range targets {
+		if t.Primary || t.Leaving || t.writer == nil {
+			continue
+		}
+		var most uint64
+		var primary target
+		for _, p := range targets {
+			if !p.Primary || p.Leaving || p.writer == nil {
+				continue
+			}
+			sum := fnv.New64a()
+			fmt.Fprintf(sum, "%s\x00%s", t.Name, p.Name)
+			if weight := sum.Sum64(); primary.writer == nil || weight > most {
+				most, primary = weight, p
+			}
+		}
+		if primary.writer != nil {
+			chosen.primaries[t.Name] = primary
+			chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], t.DNS)
+		}
+	}
+	return chosen
+}
+
+// tellSecondaries has a primary notify the secondaries that it has now.
+func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
+	u.mu.Lock()
+	told, known := u.told[zoneAt{plan.UID, t.Name}]
+	u.mu.Unlock()
+	if known && told == fmt.Sprint(secondaries) || !known && len(secondaries) == 0 {
+		return nil
+	}
+	return u.makeZone(ctx, t, plan, secondaries, fence)
+}
+
+// forget forgets what is known of a zone at its instances.
+func (u *Updater) forget(uid string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.DeleteFunc(u.told, func(at zoneAt, _ string) bool { return at.uid == uid })
+	maps.DeleteFunc(u.following, func(at zoneAt, _ string) bool { return at.uid == uid })
+	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
+}
+
+// followSources has secondaries transfer what their primaries have by now. outcomes are those of the primaries, and
+// take in those of the secondaries. The error is that of the fence, or of the context.
+func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan, fence delivery.Fence) error {
+	written := map[string]bool{}
+	for i, t := range targets {
+		written[t.Name] = t.Primary && outcomes[i].err == nil && outcomes[i].report.Confirmed == plan.Serial
+	}
+	var secondaries []target
+	var places []int
+	for i, t := range targets {
+		switch primary, has := from.primaries[t.Name]; {
+		case t.Primary || t.Leaving || t.writer == nil:
+		case !has:
+			outcomes[i].note = "no primary has an address and a key yet that it could transfer from"
+		case !written[primary.Name]:
+			outcomes[i].note = "it transfers from " + primary.Name + ", which does not have the serial yet"
+		default:
+			secondaries, places = append(secondaries, t), append(places, i)
+		}
+	}
+	if len(secondaries) == 0 {
+		return ctx.Err()
+	}
+	followed, err := u.eachTarget(ctx, secondaries, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
+		return u.followSource(ctx, t, from.primaries[t.Name], plan, fence)
+	})
+	for i, at := range places {
+		if err == nil {
+			outcomes[at] = followed[i]
+		}
+	}
+	return err
+}
+
+// followSource has one secondary transfer from its primary, and waits a moment for that.
+func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
+	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
+	u.mu.Lock()
+	proven := u.following[at] == source
+	if u.behind[at].IsZero() {
+		u.behind[at] = time.Now()
+	}
+	overdue := time.Since(u.behind[at]) > u.notifyTime
+	u.mu.Unlock()
+	asked := false // the agent, for the zone and for a transfer
+	for deadline := time.Now().Add(secondaryTime); ; {
+		now := u.readSerials(ctx, t, primary, plan)
+		same := now.err == nil && now.has == now.wants
+		if same && !proven {
+			same = u.haveSame(ctx, t, primary, plan)
+			proven = same
+		}
+		if same {
+			u.mu.Lock()
+			u.following[at] = source
+			delete(u.behind, at)
+			u.mu.Unlock()
+			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
+		}
+		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.has.Ahead(now.wants))) {
+			asked, proven = true, proven && !now.has.Ahead(now.wants)
+			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
+				return outcome{err: err}
+			}
+			deadline = time.Now().Add(secondaryTime)
+			continue
+		}
+		if now.err != nil && !lacksZone(now.err) || ctx.Err() != nil {
+			return outcome{err: now.err}
+		}
+		if time.Now().After(deadline) {
+			return outcome{}
+		}
+		select {
+		case <-time.After(secondaryPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// makeSecondary has the agent make a zone a secondary of the primary. One that is there may have another primary, of
+// which it has another content: it transfers the zone whole.
+func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
+	asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
+	return u.askAgent(t.Instance, func(agent *client.Client) error {
+		err := agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence))
+		if err == nil && there {
+			err = agent.Retransfer(ctx, plan.Zone, client.Fence(fence))
+		}
+		return err
+	})
+}
+
+// serials are those of a zone at a secondary and at its primary. err is that of the secondary, or else of the primary.
+type serials struct {
+	has, wants serial.Serial
+	err        error
+}
+
+func (u *Updater) readSerials(ctx context.Context, t, primary target, plan delivery.Plan) (s serials) {
+	var of error
+	var both sync.WaitGroup
+	both.Go(func() { s.wants, of = primary.writer.ReadSerial(ctx, plan.Zone) })
+	s.has, s.err = t.writer.ReadSerial(ctx, plan.Zone)
+	both.Wait()
+	if s.err == nil && of != nil {
+		s.err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s cannot be compared with its primary: %w", t.Name, of)
+	}
+	return s
+}
+
+// haveSame reports whether both have the content of the plan, and beside it the same.
+func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery.Plan) bool {
+	one, err := primary.writer.Verify(ctx, plan)
+	if err != nil || !one.Empty() {
+		return false
+	}
+	other, err := t.writer.Verify(ctx, plan)
+	return err == nil && other.Empty() && slices.EqualFunc(one.Foreign, other.Foreign, func(a, b delivery.RRset) bool {
+		return a.Key() == b.Key() && a.TTL == b.TTL && slices.Equal(slices.Sorted(slices.Values(a.Data)), slices.Sorted(slices.Values(b.Data)))
+	})
+}
+
+// compareSerials is what a comparison finds of a secondary.
+func (u *Updater) compareSerials(ctx context.Context, t, primary target, plan delivery.Plan) outcome {
+	if primary.writer == nil {
+		return outcome{note: "no primary has an address and a key yet that it could transfer from"}
+	}
+	now := u.readSerials(ctx, t, primary, plan)
+	if now.err == nil && now.has == now.wants {
+		return outcome{report: delivery.Report{Confirmed: plan.Serial}}
+	}
+	return outcome{err: now.err}
+}

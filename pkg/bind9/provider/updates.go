@@ -1,0 +1,451 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/rfc2136"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	keys "kubi.zone/kubizone/pkg/transfer"
+)
+
+// UpdateConfig of an Updater.
+type UpdateConfig struct {
+	// Instances are as those of a Config. Each has a key, by which a primary takes updates and is transferred from.
+	Instances func(known []string) ([]Instance, error)
+	// Dial connects over TCP; nil: to what dial.New(false) does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Updater delivers zones in the mode Update: at each primary the agent makes the zone and dynamic updates write what is
+// in it. The serial of a zone at a primary is that primary's own, as updates make it, so each other instance is a
+// secondary of one primary alone (secondaries.go).
+type Updater struct {
+	config UpdateConfig
+
+	mu      sync.Mutex
+	writers map[writerKey]*rfc2136.Provider
+	// told are the secondaries that a primary notifies of a zone. following is the primary of which a secondary was
+	// found to have the content.
+	told      map[zoneAt]string
+	following map[zoneAt]string
+	// behind is since when a secondary is behind its primary.
+	behind     map[zoneAt]time.Time
+	notifyTime time.Duration
+}
+
+// writerKey is what an instance's provider is made from: it is made anew when one of them changes.
+type writerKey struct {
+	name string
+	at   netip.AddrPort
+	key  *keys.Key
+}
+
+var _ delivery.Provider = (*Updater)(nil)
+
+// NewUpdater sends nothing.
+func NewUpdater(config UpdateConfig) *Updater {
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
+}
+
+// target is an instance with what writes to it and reads it by DNS.
+type target struct {
+	Instance
+	writer *rfc2136.Provider
+}
+
+// readTargets asks for the instances, and has the writer of each that stays.
+func (u *Updater) readTargets(known []string) ([]target, error) {
+	all, err := u.config.Instances(known)
+	if err != nil {
+		return nil, delivery.Errorf(delivery.ReasonServerError, "bind9: the instances of the class cannot be read: %w", err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	kept := map[writerKey]*rfc2136.Provider{}
+	targets := make([]target, len(all))
+	for i, instance := range all {
+		if !instance.waits() && instance.Key == nil {
+			instance.Err = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has no TSIG key, by which it would take updates; name a Secret with one in external.tsigSecretName of the Bind9Instance", instance.Name)
+		}
+		targets[i].Instance = instance
+		if instance.waits() {
+			continue
+		}
+		at := writerKey{instance.Name, instance.DNS, instance.Key}
+		writer := u.writers[at]
+		if writer == nil {
+			// The fleet's servers are the class's own, so what others wrote in the place of a zone's data goes.
+			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true, Dial: u.config.Dial}); err != nil {
+				targets[i].Err = asError(instance, err) // a key that one instance has is no fault of the others
+				continue
+			}
+		}
+		kept[at], targets[i].writer = writer, writer
+	}
+	u.writers = kept
+	return targets, nil
+}
+
+// outcome is what became of a plan at one instance.
+type outcome struct {
+	report delivery.Report
+	drift  delivery.Drift
+	note   string
+	err    error
+}
+
+// eachTarget works at all targets at the same time, and one after the other asks the fence.
+func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delivery.Fence, do func(context.Context, target, delivery.Fence) outcome) ([]outcome, error) {
+	var mu sync.Mutex
+	var lost error
+	ask := func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if lost == nil {
+			lost = fence(ctx)
+		}
+		return lost
+	}
+	outcomes := make([]outcome, len(targets))
+	var all sync.WaitGroup
+	for i, t := range targets {
+		all.Go(func() {
+			if t.writer == nil {
+				if outcomes[i].err = t.Err; t.Err == nil {
+					outcomes[i].err = delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no address yet", t.Name)
+				}
+				return
+			}
+			outcomes[i] = do(ctx, t, ask)
+		})
+	}
+	all.Wait()
+	if lost != nil {
+		return nil, lost
+	}
+	return outcomes, ctx.Err()
+}
+
+// checkPrimary refuses targets without a primary: secondaries alone have nowhere to transfer from.
+func checkPrimary(targets []target) error {
+	if slices.ContainsFunc(targets, func(t target) bool { return !t.Leaving && t.Primary }) {
+		return nil
+	}
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance with the role Primary, and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
+}
+
+// listLeft has the rows of a class without a primary; not nil, which would leave those of before.
+func listLeft(targets []target) []delivery.Server {
+	rows := make([]delivery.Server, len(targets))
+	for i, t := range targets {
+		switch {
+		case t.Leaving:
+			rows[i] = t.leavingRow()
+		case t.writer == nil:
+			rows[i] = t.waitingRow()
+		default:
+			rows[i] = delivery.Server{Name: t.Name, Note: "the class has no primary that it could transfer from", At: time.Now()}
+		}
+	}
+	return rows
+}
+
+// Deliver writes the plan at every primary. At one that has no such zone it is made first, and written whole. Then the
+// secondaries of each are waited for.
+func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	targets, err := u.readTargets(plan.Servers)
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	if err := checkPrimary(targets); err != nil {
+		return delivery.Report{Servers: listLeft(targets)}, err
+	}
+	from := chooseSources(targets)
+	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
+		switch {
+		case t.Leaving:
+			return outcome{err: u.removeZone(ctx, t, plan, fence)}
+		case !t.Primary:
+			return outcome{}
+		}
+		report, err := t.writer.Deliver(ctx, plan, fence)
+		if lacksZone(err) {
+			u.forget(plan.UID)
+			if err = u.makeZone(ctx, t, plan, from.secondaries[t.Name], fence); err == nil {
+				whole := plan
+				whole.Changes = nil
+				report, err = t.writer.Deliver(ctx, whole, fence)
+			}
+		} else if err == nil {
+			err = u.tellSecondaries(ctx, t, plan, from.secondaries[t.Name], fence)
+		}
+		return outcome{report: report, err: err}
+	})
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	if err := u.followSources(ctx, targets, outcomes, from, plan, fence); err != nil {
+		return delivery.Report{}, err
+	}
+	report := delivery.Report{Confirmed: plan.Serial, Proven: true}
+	failures := map[delivery.RRsetKey]delivery.Failure{}
+	for i, t := range targets {
+		o := outcomes[i]
+		if t.Leaving && o.err == nil {
+			continue // it has the zone no more, and no row
+		}
+		row := delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: asError(t.Instance, o.err), At: time.Now()}
+		if t.writer == nil && !t.Leaving {
+			row = t.waitingRow()
+		}
+		report.Servers = append(report.Servers, row)
+		if row.Err != nil || row.Serial != plan.Serial {
+			report.Confirmed = 0
+		}
+		report.Proven = report.Proven && (o.report.Proven || !t.Primary)
+		report.Remains = report.Remains || o.report.Remains
+		for _, failure := range o.report.Failed {
+			failures[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(failures), delivery.RRsetKey.Compare) {
+		report.Failed = append(report.Failed, failures[key])
+	}
+	return report, nil
+}
+
+func lacksZone(err error) bool {
+	var e *delivery.Error
+	return errors.As(err, &e) && e.Reason == delivery.ReasonZoneNotFound
+}
+
+// asError is an error of one instance, with its name.
+func asError(instance Instance, err error) *delivery.Error {
+	var e *delivery.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &e):
+		return delivery.Errorf(delivery.ReasonServerError, "%s: the update was not finished: %w", instance.Name, err)
+	case strings.Contains(e.Message, instance.Name):
+		return e
+	}
+	named := *e
+	named.Message = instance.Name + ": " + e.Message
+	return &named
+}
+
+// makeZone has the agent make the zone with its SOA and name servers: BIND loads none without.
+func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
+	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
+	config := &asked.ZoneConfig
+	config.AllowTransfer, config.AlsoNotify = []string{"key " + asked.UpdateKeyName}, withKey(secondaries, t.Key)
+	var soa protocol.SOA
+	var serial, refresh, retry, expire, negative uint32
+	if len(plan.SOA.Data) != 1 {
+		return delivery.Errorf(delivery.ReasonServerError, "the zone has no SOA")
+	}
+	if _, err := fmt.Sscan(plan.SOA.Data[0], &soa.PrimaryNS, &soa.AdminEmail, &serial, &refresh, &retry, &expire, &negative); err != nil {
+		return delivery.Errorf(delivery.ReasonServerError, "SOA %q: %w", plan.SOA.Data[0], err)
+	}
+	soa.Serial, soa.Refresh, soa.Retry, soa.Expire, soa.NegativeTTL = &serial, &refresh, &retry, &expire, &negative
+	config.SOA = &soa
+	for set := range plan.All {
+		if set.Name == plan.Zone && set.Type == rdata.NS {
+			config.TTL, config.NameServers = &set.TTL, set.Data
+		}
+	}
+	if config.TTL == nil {
+		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; add spec.nameServers or an NS Record at the apex")
+	}
+	// BIND loads the zone only with the addresses of name servers inside it.
+	for set := range plan.All {
+		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
+			for _, data := range set.Data {
+				config.Records = append(config.Records, protocol.Record{Name: set.Name.String(), Type: set.Type.String(), Value: data, TTL: &set.TTL})
+			}
+		}
+	}
+	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
+	if err == nil {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.told[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
+	}
+	return err
+}
+
+// askAgent asks the agent of an instance.
+func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) error {
+	if instance.Agent == nil {
+		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make or remove the zone", instance.Name)
+	}
+	err := do(instance.Agent)
+	var said *client.Error
+	if errors.As(err, &said) {
+		return explainAgent(instance, said)
+	}
+	return err
+}
+
+// Withdraw removes what is the zone's from every instance, and the zone where nothing of others is left in it.
+func (u *Updater) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	u.forget(plan.UID)
+	targets, err := u.readTargets(plan.Servers)
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
+		return outcome{err: u.removeZone(ctx, t, plan, fence)}
+	})
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	for i, t := range targets {
+		if e := asError(t.Instance, outcomes[i].err); e != nil {
+			return delivery.Report{}, e
+		}
+	}
+	return delivery.Report{}, nil
+}
+
+func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, fence delivery.Fence) error {
+	if !t.Primary {
+		return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
+	}
+	_, err := t.writer.Withdraw(ctx, plan, fence)
+	if lacksZone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// BIND keeps the name servers of the zone, and their addresses, until the zone goes.
+	left, err := t.writer.Verify(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if len(left.Foreign)+len(left.Differing) > 0 || t.Agent == nil {
+		return nil
+	}
+	return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
+}
+
+// Verify compares at every primary; what one of them lacks is missing. Of a secondary the serial is compared with that
+// of its primary.
+func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	targets, err := u.readTargets(plan.Servers)
+	if err != nil {
+		return delivery.Drift{}, err
+	}
+	if err := checkPrimary(targets); err != nil {
+		return delivery.Drift{Servers: listLeft(targets)}, err
+	}
+	from := chooseSources(targets)
+	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {
+		switch {
+		case t.Leaving:
+			return outcome{}
+		case !t.Primary:
+			return u.compareSerials(ctx, t, from.primaries[t.Name], plan)
+		}
+		drift, err := t.writer.Verify(ctx, plan)
+		if lacksZone(err) {
+			// All of it is missing there, and the next delivery makes the zone.
+			drift, err = delivery.Drift{Missing: slices.Collect(plan.All)}, nil
+		}
+		return outcome{report: delivery.Report{Confirmed: plan.Serial}, drift: drift, err: err}
+	})
+	if err != nil {
+		return delivery.Drift{}, err
+	}
+	var all delivery.Drift
+	for i, t := range targets {
+		o := outcomes[i]
+		if t.Leaving {
+			all.Servers = append(all.Servers, t.leavingRow())
+			continue
+		}
+		if t.writer == nil {
+			all.Servers = append(all.Servers, t.waitingRow())
+			continue
+		}
+		e := asError(t.Instance, o.err)
+		if e != nil && t.Primary {
+			return delivery.Drift{}, e
+		}
+		all.Servers = append(all.Servers, delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: e, At: time.Now()})
+		for _, lists := range [][2]*[]delivery.RRset{{&all.Missing, &o.drift.Missing}, {&all.Differing, &o.drift.Differing}, {&all.Unfit, &o.drift.Unfit}, {&all.Foreign, &o.drift.Foreign}} {
+			*lists[0] = mergeSets(*lists[0], *lists[1])
+		}
+	}
+	return all, nil
+}
+
+// mergeSets has each RRset of both once, in canonical order.
+func mergeSets(x, y []delivery.RRset) []delivery.RRset {
+	merged := append(x, y...)
+	slices.SortStableFunc(merged, func(a, b delivery.RRset) int { return a.Key().Compare(b.Key()) })
+	return slices.CompactFunc(merged, func(a, b delivery.RRset) bool { return a.Key() == b.Key() })
+}
+
+// Health asks each instance by DNS, with its key.
+func (u *Updater) Health(ctx context.Context) error {
+	targets, err := u.readTargets(nil)
+	if err == nil {
+		err = checkPrimary(targets)
+	}
+	if err != nil {
+		return err
+	}
+	outcomes, err := u.eachTarget(ctx, targets, func(context.Context) error { return nil }, func(ctx context.Context, t target, _ delivery.Fence) outcome {
+		return outcome{err: t.writer.Health(ctx)}
+	})
+	if err != nil {
+		return err
+	}
+	for i, t := range targets {
+		if e := asError(t.Instance, outcomes[i].err); outcomes[i].err != nil && !errors.Is(outcomes[i].err, delivery.ErrNotProven) {
+			return e
+		}
+	}
+	for i := range targets {
+		if outcomes[i].err != nil {
+			return outcomes[i].err
+		}
+	}
+	return nil
+}
+
+// Abilities implements delivery.Provider: a transfer lists what an instance holds, and name servers at the apex stay
+// those that the zone was made with.
+func (u *Updater) Abilities() delivery.Abilities {
+	return delivery.Abilities{Lists: true, OwnApexNS: true}
+}
+
+// Close lets go of the instances' providers.
+func (u *Updater) Close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var all []error
+	for _, writer := range u.writers {
+		all = append(all, writer.Close())
+	}
+	clear(u.writers)
+	return errors.Join(all...)
+}

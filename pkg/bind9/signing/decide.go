@@ -1,0 +1,390 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+)
+
+// The states of a key's DS (named's words).
+const (
+	dsRumoured    = "rumoured"
+	dsOmnipresent = "omnipresent"
+	dsUnretentive = "unretentive"
+)
+
+// facts are what the decision about one zone rests on. Those that a phase does not need are not asked for.
+type facts struct {
+	now    time.Time
+	status *v1alpha1.ZoneDNSSECStatus
+	// policy is that of the zone, "" where it is not to be signed. blocked says why it cannot be.
+	policy, blocked string
+	// times are those of the policy by which the zone is signed.
+	times times
+	// signing is what the signer says; the zero value where it was not asked.
+	signing client.Signing
+	// otherKeys: the zone of this name at the signer has keys of another namespace, which had the name before.
+	otherKeys bool
+	// current: what the signer signs is the zone's settled serial, or a later one.
+	current bool
+	// lacking is a server of the class that does not answer with the signer's keys, "" for none. keeping is one that
+	// answers with some of them.
+	lacking, keeping string
+	// ahead: the zone's serial is ahead of that of each server, as far as they say.
+	ahead bool
+	parent
+}
+
+// parent is what the servers of the parent have. Where it cannot be asked, unknown says why.
+type parent struct {
+	unknown string
+	// elsewhere: no Zone is above, so the DS is entered by hand.
+	elsewhere bool
+	// everywhere are the DS that each server has, anywhere those that one has.
+	everywhere, anywhere []v1alpha1.DelegationSigner
+	// ttl of the DS there: derived ones have that of the name servers of the zone. longestTTL is the longest that was
+	// seen of it: once the DS is gone, only this says how long caches have it.
+	ttl, longestTTL time.Duration
+}
+
+// maxDSTTL is the longest TTL of a DS that is waited for, where the policy has no longer one.
+const maxDSTTL = 7 * 24 * time.Hour
+
+// refuseLongTTL takes the parent as unknown where its DS has a TTL that Expiring would not end of: a server of the
+// parent, or an answer in its name, may have any.
+func (f *facts) refuseLongTTL() {
+	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
+		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
+		f.ttl = 0
+	}
+}
+
+// explain says what the parent waits for.
+func (p *parent) explain() string {
+	next := ""
+	if p.elsewhere {
+		next = "; have it as in status.dnssec.ds there"
+	}
+	if p.unknown != "" {
+		next += ": " + p.unknown
+	}
+	return next
+}
+
+// times of a policy.
+type times struct {
+	maxZoneTTL, parentDSTTL, dnskey time.Duration
+}
+
+// action is what is to be done at the signer, or with the zone's serial.
+type action int
+
+const (
+	nothing action = iota
+	// ensure has the signer have the zone, by the policy.
+	ensure
+	// remove removes the zone and its keys there.
+	remove
+	// passServers raises the zone's serial past that of its servers.
+	passServers
+)
+
+// told is what the signer is told of the DS of a key.
+type told struct {
+	keyTag uint16
+	state  string // protocol.DSPublished or DSWithdrawn
+}
+
+// decision is what is to be done now.
+type decision struct {
+	action action
+	// tell are DS that the signer is told of, each once.
+	tell []told
+	// status is what the zone's is to be; nil: none.
+	status *v1alpha1.ZoneDNSSECStatus
+	// again is when to look again.
+	again time.Duration
+}
+
+const (
+	// pendingInterval is between two looks at a zone that waits for servers, blockedInterval at one that no signer can
+	// sign, and settledInterval at one that waits for nothing but the age of its keys.
+	pendingInterval, blockedInterval, settledInterval = 2 * time.Second, 30 * time.Second, 10 * time.Minute
+)
+
+// decideNext says what is to be done for a zone with a status or a policy.
+func decideNext(f *facts) decision {
+	d := decision{status: f.status.DeepCopy(), again: pendingInterval}
+	if d.status == nil {
+		d.status = &v1alpha1.ZoneDNSSECStatus{}
+	}
+	wanted := f.policy != "" && f.blocked == ""
+	switch d.status.Phase {
+	case "":
+		d.decideUnsigned(f, wanted)
+	case v1alpha1.DNSSECSigning:
+		d.decideSigning(f)
+	case v1alpha1.DNSSECMoving:
+		d.decideMoving(f)
+	case v1alpha1.DNSSECSigned:
+		d.decideSigned(f)
+	case v1alpha1.DNSSECWithdrawing:
+		d.decideWithdrawing(f)
+	case v1alpha1.DNSSECExpiring:
+		d.decideExpiring(f)
+	case v1alpha1.DNSSECReturning:
+		d.decideReturning(f)
+	}
+	return d
+}
+
+func (d *decision) say(format string, arguments ...any) {
+	d.status.Message = fmt.Sprintf(format, arguments...)
+}
+
+// enter begins a phase.
+func (d *decision) enter(f *facts, phase v1alpha1.DNSSECPhase, format string, arguments ...any) {
+	d.status.Phase = phase
+	now := metaTime(f.now)
+	d.status.LastTransitionTime = &now
+	d.say(format, arguments...)
+}
+
+// since is how long the phase has stood.
+func (d *decision) since(f *facts) time.Duration {
+	if d.status.LastTransitionTime == nil {
+		return 0
+	}
+	return f.now.Sub(d.status.LastTransitionTime.Time)
+}
+
+func (d *decision) decideUnsigned(f *facts, wanted bool) {
+	switch {
+	case wanted:
+		d.enter(f, v1alpha1.DNSSECSigning, "the signer makes the zone")
+	case f.policy != "":
+		d.say("the zone is not signed: %s", f.blocked)
+		d.again = blockedInterval
+	default:
+		d.status = nil
+	}
+}
+
+// end ends the signing of a zone that no resolver expects to be signed.
+func (d *decision) end(f *facts) {
+	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
+}
+
+func (d *decision) decideSigning(f *facts) {
+	switch {
+	case f.policy == "" || f.blocked != "":
+		d.end(f)
+	case f.otherKeys:
+		d.action = remove
+		d.say("the signer removes the zone and the keys that another namespace had under this name")
+	case !f.signing.Present || f.signing.Status == nil || d.status.Policy != f.policy:
+		d.action, d.status.Policy = ensure, f.policy
+		d.say("the signer makes the zone")
+	case !f.signing.Status.Signed || len(f.signing.DS) == 0 || !f.current:
+		d.say("the signer transfers and signs the zone")
+	default:
+		d.enter(f, v1alpha1.DNSSECMoving, "the servers go over to the signed zone")
+	}
+}
+
+// lost reports whether the signer has lost the zone and its keys.
+func (d *decision) lost(f *facts) bool {
+	if f.signing.Present {
+		return false
+	}
+	d.say("KeysLost: the signer does not have the zone that it signed, nor its keys, and signs it with no others: restore the claim of the signer, or remove spec.dnssec and set it again when status.dnssec is gone")
+	return true
+}
+
+func (d *decision) decideMoving(f *facts) {
+	switch {
+	case f.policy == "":
+		d.end(f)
+	case d.lost(f):
+	case f.lacking != "":
+		d.say("the servers go over to the signed zone: %s", f.lacking)
+	default:
+		d.enter(f, v1alpha1.DNSSECSigned, "answers without signatures leave the caches")
+	}
+}
+
+func (d *decision) decideSigned(f *facts) {
+	switch {
+	case f.policy == "":
+		d.status.DS = nil
+		d.enter(f, v1alpha1.DNSSECWithdrawing, "the DS leaves the parent")
+		return
+	case d.lost(f):
+		return
+	case f.blocked == "" && f.policy != d.status.Policy:
+		d.action, d.status.Policy = ensure, f.policy
+		d.say("the zone goes over to another policy")
+		return
+	case f.signing.Status == nil:
+		d.say("the signer does not say how the zone is signed")
+		return
+	}
+	wanted := wantedDS(f)
+	if wait := f.times.maxZoneTTL - d.since(f); len(d.status.DS) == 0 && wait > 0 {
+		d.say("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
+		d.again = min(max(wait, time.Second), settledInterval)
+		return
+	}
+	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
+	if added && f.lacking != "" {
+		d.say("a new key waits for the servers: %s", f.lacking)
+		return
+	}
+	if !slices.Equal(wanted, d.status.DS) {
+		now := metaTime(f.now)
+		d.status.DS, d.status.LastTransitionTime = wanted, &now
+	}
+	d.watchParent(f, wanted)
+}
+
+// maxDS is how many DS the status has (S12.3), and maxWaiting how many key-signing keys may wait for a parent that
+// has the DS of none of them.
+const maxDS, maxWaiting = 16, 3
+
+// wantedDS are the DS that the parent is to have, maxDS at most. They follow from the states of the keys: that of a new
+// key joins that of the former one, which leaves when no resolver needs it any more. A policy replaces keys also where
+// the parent never gets their DS, and named keeps each of them until it is told that its DS is gone: beyond maxWaiting
+// the former ones leave. One that has left does not come back.
+func wantedDS(f *facts) []v1alpha1.DelegationSigner {
+	keys := f.signing.Status.Keys
+	has := func(state string) bool {
+		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
+	}
+	replaced, comes := has(dsOmnipresent), has(dsRumoured)
+	waiting := 0
+	for _, key := range keys {
+		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
+			waiting++
+		}
+	}
+	needed := map[uint16]bool{}
+	for _, key := range keys {
+		switch key.DSState {
+		case dsRumoured, dsOmnipresent:
+			needed[key.Tag] = true
+		case dsUnretentive:
+			unused := f.unknown == "" && waiting > maxWaiting && !hasDS(f.anywhere, key.Tag)
+			if left := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(comes && left) {
+				needed[key.Tag] = true
+			}
+		}
+	}
+	wanted := []v1alpha1.DelegationSigner{}
+	for _, ds := range f.signing.DS {
+		if needed[ds.KeyTag] {
+			wanted = append(wanted, v1alpha1.DelegationSigner{KeyTag: int32(ds.KeyTag), Algorithm: int32(ds.Algorithm), DigestType: int32(ds.DigestType), Digest: strings.ToUpper(ds.Digest)})
+		}
+	}
+	slices.SortFunc(wanted, func(a, b v1alpha1.DelegationSigner) int {
+		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.Algorithm, b.Algorithm), cmp.Compare(a.DigestType, b.DigestType), cmp.Compare(a.Digest, b.Digest))
+	})
+	wanted = slices.Compact(wanted)
+	return wanted[:min(len(wanted), maxDS)]
+}
+
+func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {
+	return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
+}
+
+type keyState = protocol.DNSSECKey
+
+// watchParent tells the signer of DS that have come to every server of the parent, or have left them all (G3).
+func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
+	var coming, going []string
+	// named counts parentDSTTL from the moment when it is told, and then takes the former key away.
+	tooLong := f.ttl > f.times.parentDSTTL
+	for _, key := range f.signing.Status.Keys {
+		switch {
+		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
+			// Another signer's key may have the same tag.
+			lacking := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
+				return ds.KeyTag == int32(key.Tag) && !slices.Contains(f.everywhere, ds)
+			})
+			if f.unknown == "" && !lacking && !tooLong {
+				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
+			} else {
+				coming = append(coming, fmt.Sprint(key.Tag))
+			}
+		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
+			if f.unknown == "" && !hasDS(f.anywhere, key.Tag) {
+				d.tell = append(d.tell, told{key.Tag, protocol.DSWithdrawn})
+			} else {
+				going = append(going, fmt.Sprint(key.Tag))
+			}
+		}
+	}
+	switch {
+	case tooLong:
+		d.say("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, or lower the TTL there; until then no key takes the place of another", f.ttl, f.times.parentDSTTL, d.status.Policy)
+		d.again = blockedInterval
+	case len(coming) > 0:
+		d.say("the DS of key %s is to come to each server of the parent%s", strings.Join(coming, ", "), f.explain())
+	case len(going) > 0:
+		d.say("the DS of key %s is to leave each server of the parent%s", strings.Join(going, ", "), f.explain())
+	case len(d.tell) > 0:
+		d.say("")
+	default:
+		d.say("")
+		d.again = min(max(f.times.dnskey, pendingInterval), settledInterval)
+	}
+	if f.blocked != "" {
+		d.say("%s; it is signed as before", f.blocked)
+	}
+}
+
+func (d *decision) decideWithdrawing(f *facts) {
+	switch {
+	case f.policy != "" && f.blocked == "":
+		d.enter(f, v1alpha1.DNSSECSigned, "")
+	case f.unknown != "" || len(f.anywhere) > 0:
+		d.say("the DS is to leave each server of the parent%s", f.explain())
+	default:
+		d.enter(f, v1alpha1.DNSSECExpiring, "the DS leaves the caches")
+	}
+}
+
+func (d *decision) decideExpiring(f *facts) {
+	wait := max(f.times.parentDSTTL, f.ttl, f.longestTTL) - d.since(f)
+	switch {
+	case f.policy != "" && f.blocked == "":
+		d.enter(f, v1alpha1.DNSSECSigned, "")
+	case len(f.anywhere) > 0:
+		d.enter(f, v1alpha1.DNSSECWithdrawing, "the parent has a DS again")
+	case wait > 0:
+		d.say("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
+		d.again = min(max(wait, time.Second), settledInterval)
+	default:
+		d.end(f)
+	}
+}
+
+func (d *decision) decideReturning(f *facts) {
+	switch {
+	case f.keeping == "":
+		d.action, d.status = remove, nil
+	case !f.ahead:
+		d.action = passServers
+		d.say("the serial of the zone goes past that of its servers: %s", f.keeping)
+	default:
+		d.say("the servers go back to the unsigned zone: %s", f.keeping)
+	}
+}

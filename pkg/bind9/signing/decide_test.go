@@ -1,0 +1,233 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+)
+
+var begin = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+
+// signedBy is what a signer says that has keys with these states of their DS, by their tags from 1 on.
+func signedBy(states ...string) client.Signing {
+	s := client.Signing{Present: true, Status: &protocol.DNSSECStatus{Signed: true}}
+	for i, state := range states {
+		tag := uint16(i + 1)
+		s.Status.Keys = append(s.Status.Keys, protocol.DNSSECKey{Tag: tag, Role: "KSK", DSState: state})
+		s.DS = append(s.DS, protocol.DSRecord{KeyTag: tag, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)})
+	}
+	s.Status.Keys = append(s.Status.Keys, protocol.DNSSECKey{Tag: 99, Role: "ZSK"})
+	return s
+}
+
+func dsOf(tags ...int32) []v1alpha1.DelegationSigner {
+	list := []v1alpha1.DelegationSigner{}
+	for _, tag := range tags {
+		list = append(list, v1alpha1.DelegationSigner{KeyTag: tag, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("AB", 32)})
+	}
+	return list
+}
+
+// S12.6: a former key keeps its DS until another one is known everywhere.
+func TestWantedDS_S12_6(t *testing.T) {
+	for name, test := range map[string]struct {
+		states []string
+		want   []int32
+	}{
+		"a new zone":                               {[]string{"hidden"}, nil},
+		"its key is to be published":               {[]string{"rumoured"}, []int32{1}},
+		"it is known everywhere":                   {[]string{"omnipresent"}, []int32{1}},
+		"a second key is not published yet":        {[]string{"omnipresent", "hidden"}, []int32{1}},
+		"the second key comes":                     {[]string{"unretentive", "rumoured"}, []int32{1, 2}},
+		"the second key is known everywhere":       {[]string{"unretentive", "omnipresent"}, []int32{2}},
+		"the first one is forgotten":               {[]string{"hidden", "omnipresent"}, []int32{2}},
+		"a third one comes before the second":      {[]string{"unretentive", "unretentive", "rumoured"}, []int32{1, 2, 3}},
+		"the zone's keys are all on their way out": {[]string{"unretentive"}, []int32{1}},
+	} {
+		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(1, 2, 3)}}
+		if got := wantedDS(f); !slices.Equal(got, dsOf(test.want...)) {
+			t.Errorf("%s: %v, want the DS of %v", name, got, test.want)
+		}
+	}
+}
+
+// An agent, which a tenant may have replaced, repeats keys and DS: each DS is wanted once, and no more than a status
+// has.
+func TestWantedDS_isBounded_S12_3(t *testing.T) {
+	repeated := signedBy("rumoured")
+	repeated.Status.Keys = slices.Repeat(repeated.Status.Keys, 32)
+	repeated.DS = slices.Repeat(repeated.DS, 64)
+	if got := wantedDS(&facts{signing: repeated, status: &v1alpha1.ZoneDNSSECStatus{}}); !slices.Equal(got, dsOf(1)) {
+		t.Errorf("%d DS of one key: %v", len(got), got)
+	}
+	many := &facts{signing: signedBy(slices.Repeat([]string{"rumoured"}, maxDS+1)...), status: &v1alpha1.ZoneDNSSECStatus{}}
+	if got := wantedDS(many); !slices.Equal(got, dsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) {
+		t.Errorf("%d DS: %v", len(got), got)
+	}
+}
+
+// S12.5, S12.6, S12.7: what each fact leads to.
+func TestDecide_S12_5(t *testing.T) {
+	fast := times{maxZoneTTL: time.Hour, parentDSTTL: 2 * time.Hour, dnskey: time.Minute}
+	at := func(phase v1alpha1.DNSSECPhase, ago time.Duration, ds ...int32) *v1alpha1.ZoneDNSSECStatus {
+		since := metaTime(begin.Add(-ago))
+		return &v1alpha1.ZoneDNSSECStatus{Phase: phase, Policy: "fast", LastTransitionTime: &since, DS: dsOf(ds...)}
+	}
+	none := v1alpha1.DNSSECPhase("")
+	another := []v1alpha1.DelegationSigner{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("CD", 32)}}
+	for name, test := range map[string]struct {
+		facts   facts
+		phase   v1alpha1.DNSSECPhase
+		gone    bool
+		action  action
+		tell    []told
+		ds      []int32
+		message string
+	}{
+		"asked for":                          {facts{policy: "fast"}, v1alpha1.DNSSECSigning, false, nothing, nil, nil, ""},
+		"cannot be signed":                   {facts{policy: "fast", blocked: "no signer"}, none, false, nothing, nil, nil, "no signer"},
+		"not asked for, with a message left": {facts{status: &v1alpha1.ZoneDNSSECStatus{Message: "no signer"}}, none, true, nothing, nil, nil, ""},
+
+		"the signer lacks the zone":      {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0)}, v1alpha1.DNSSECSigning, false, ensure, nil, nil, ""},
+		"another namespace had the name": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("omnipresent"), otherKeys: true, current: true}, v1alpha1.DNSSECSigning, false, remove, nil, nil, "another namespace"},
+		"the signer has an older serial": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECSigning, false, nothing, nil, nil, ""},
+		"the signer has signed":          {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden"), current: true}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, ""},
+		"withdrawn before it was signed": {facts{status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
+
+		"a server lacks the keys":                 {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden"), lacking: "ns1 lacks"}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, "ns1 lacks"},
+		"all have the keys":                       {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
+		"the keys are lost while servers go over": {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0)}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, "KeysLost"},
+
+		"caches have unsigned answers": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Minute), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, "caches"},
+		"caches have them no more":     {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "to come"},
+		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), lacking: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, "ns1 lacks"},
+		"the parent has the DS everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1)}},
+			v1alpha1.DNSSECSigned, false, nothing, []told{{1, protocol.DSPublished}}, []int32{1}, ""},
+		"the parent has a DS of another key with the tag": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: another, anywhere: another}},
+			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "to come"},
+		"the parent is not known": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{unknown: "no answer", everywhere: dsOf(1)}},
+			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "no answer"},
+		"a server lacks the new key": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("unretentive", "rumoured"), lacking: "ns1 lacks"},
+			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "ns1 lacks"},
+		"the new DS is everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1, 2), signing: signedBy("unretentive", "rumoured"), parent: parent{everywhere: dsOf(1, 2), anywhere: dsOf(1, 2)}},
+			v1alpha1.DNSSECSigned, false, nothing, []told{{2, protocol.DSPublished}}, []int32{1, 2}, ""},
+		"the former DS is still somewhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(1, 2)}},
+			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{2}, "to leave"},
+		"the former DS is nowhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(2)}},
+			v1alpha1.DNSSECSigned, false, nothing, []told{{1, protocol.DSWithdrawn}}, []int32{2}, ""},
+		"another policy":                 {facts{policy: "slow", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, ensure, nil, []int32{1}, ""},
+		"the policy is gone":             {facts{policy: "fast", blocked: "no policy fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "as before"},
+		"the keys are lost":              {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1)}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "KeysLost"},
+		"no longer asked for":            {facts{status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
+		"the parent has the DS still":    {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{anywhere: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "to leave"},
+		"the parent cannot be asked":     {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{unknown: "no answer"}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "no answer"},
+		"no server has the DS":           {facts{status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, ""},
+		"asked for again":                {facts{policy: "fast", status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
+		"caches have the DS":             {facts{status: at(v1alpha1.DNSSECExpiring, time.Hour)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"the parent's TTL is longer":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{ttl: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"the TTL was longer":             {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{longestTTL: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"a TTL above the policy's":       {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
+		"the parent has a DS again":      {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{anywhere: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
+		"caches have the DS no more":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour)}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
+		"servers are ahead":              {facts{status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1"}, v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},
+		"servers come back":              {facts{status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"all are back":                   {facts{status: at(v1alpha1.DNSSECReturning, 0), ahead: true}, none, true, remove, nil, nil, ""},
+		"asked for while they come back": {facts{policy: "fast", status: at(v1alpha1.DNSSECReturning, 0), keeping: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+	} {
+		f := test.facts
+		f.now, f.times = begin, fast
+		d := decideNext(&f)
+		if (d.status == nil) != test.gone || d.action != test.action || !slices.Equal(d.tell, test.tell) {
+			t.Errorf("%s: %+v", name, d)
+			continue
+		}
+		if test.gone {
+			continue
+		}
+		if d.status.Phase != test.phase || !slices.Equal(d.status.DS, dsOf(test.ds...)) || !strings.Contains(d.status.Message, test.message) {
+			t.Errorf("%s: phase %q, DS %v, message %q", name, d.status.Phase, d.status.DS, d.status.Message)
+		}
+		if d.again <= 0 || d.again > settledInterval {
+			t.Errorf("%s: looked at again in %s", name, d.again)
+		}
+	}
+}
+
+// S12.6: a parent that never gets a DS does not make keys pile up, and a key whose DS it has is never given up.
+func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
+	former := func(n int) []string { return append(slices.Repeat([]string{"unretentive"}, n), "rumoured") }
+	for name, test := range map[string]struct {
+		states  []string
+		asked   []int32
+		has     []int32
+		unknown string
+		want    []int32
+	}{
+		"three keys wait":                         {former(2), []int32{1, 2, 3}, nil, "", []int32{1, 2, 3}},
+		"four keys wait":                          {former(3), []int32{1, 2, 3, 4}, nil, "", []int32{4}},
+		"the former ones left, and named keeps 2": {[]string{"hidden", "unretentive", "hidden", "rumoured"}, []int32{4}, nil, "", []int32{4}},
+		"the parent has one of four":              {former(3), []int32{1, 2, 3, 4}, []int32{2}, "", []int32{1, 2, 3, 4}},
+		"the parent has one of five":              {former(4), []int32{1, 2, 3, 4, 5}, []int32{2}, "", []int32{2, 5}},
+		"the parent cannot be asked":              {former(4), []int32{1, 2, 3, 4, 5}, nil, "no answer", []int32{1, 2, 3, 4, 5}},
+	} {
+		f := &facts{signing: signedBy(test.states...), status: &v1alpha1.ZoneDNSSECStatus{DS: dsOf(test.asked...)}, parent: parent{anywhere: dsOf(test.has...), unknown: test.unknown}}
+		if got := wantedDS(f); !slices.Equal(got, dsOf(test.want...)) {
+			t.Errorf("%s: %v, want the DS of %v", name, got, test.want)
+		}
+	}
+}
+
+// A server of the parent may answer with any TTL: one above a week, and above that of the policy, is not waited for,
+// and tells nothing.
+func TestRefuseLongTTL_S12_6(t *testing.T) {
+	for _, test := range []struct {
+		ttl, policy time.Duration
+		unknown     bool
+	}{{0, time.Hour, false}, {maxDSTTL, time.Hour, false}, {maxDSTTL + 1, time.Hour, true}, {2 * maxDSTTL, 2 * maxDSTTL, false}, {1 << 31 * time.Second, 2 * maxDSTTL, true}} {
+		f := &facts{times: times{parentDSTTL: test.policy}, parent: parent{ttl: test.ttl}}
+		f.refuseLongTTL()
+		if strings.Contains(f.unknown, "lower the TTL there") != test.unknown || (f.ttl == test.ttl) == test.unknown {
+			t.Errorf("TTL %s with %s of the policy: %q, %s", test.ttl, test.policy, f.unknown, f.ttl)
+		}
+	}
+}
+
+// A Zone that went while no watch stood leaves nothing in memory.
+func TestForgetZone(t *testing.T) {
+	for what, gone := range map[string]func(*v1alpha1.Zone) any{
+		"told":     func(zone *v1alpha1.Zone) any { return zone },
+		"not told": func(zone *v1alpha1.Zone) any { return cache.DeletedFinalStateUnknown{Key: "team/z", Obj: zone} },
+	} {
+		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
+		c.memory.begin("u", told{7, protocol.DSPublished})
+		c.forgetZone(gone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{UID: "u"}}))
+		if len(c.memory.zones) > 0 {
+			t.Errorf("%s: %d Zones are remembered", what, len(c.memory.zones))
+		}
+	}
+}
+
+// A signer that is told again that a DS is there begins to wait anew: one process tells it once.
+func TestMemory_tellsOnce(t *testing.T) {
+	m := memory{zones: map[types.UID]*remembered{}}
+	one := told{7, protocol.DSPublished}
+	if !m.begin("u", one) || m.begin("u", one) || !m.begin("u", told{7, protocol.DSWithdrawn}) || !m.begin("v", one) {
+		t.Error("told twice, or not at all")
+	}
+	m.forget("u", one)
+	if !m.begin("u", one) {
+		t.Error("what failed is not told again")
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// agentDouble answers as the agent of a signer does that has zones, by the owners of their keys.
+type agentDouble struct {
+	url string
+
+	mu      sync.Mutex
+	owners  map[string]string
+	deleted []string
+	asked   func(zone string) // before the owner of a zone is answered
+}
+
+func startAgent(t *testing.T, owners map[string]string) *agentDouble {
+	t.Helper()
+	a := &agentDouble{owners: owners, asked: func(string) {}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		path := strings.TrimPrefix(r.URL.Path, protocol.Base)
+		zone, isStatus := strings.CutSuffix(strings.TrimPrefix(path, "/zones/"), "/status")
+		owner, has := a.owners[zone]
+		var answer any = protocol.ZoneResponse{Success: true, KeyOwner: owner}
+		switch {
+		case path == "/health":
+			answer = protocol.Health{Agent: "kubizone"}
+		case path == "/zones":
+			answer = protocol.ZoneList{Zones: slices.Collect(maps.Keys(a.owners))}
+		case !has:
+			w.WriteHeader(http.StatusNotFound)
+		case isStatus:
+			a.asked(zone)
+		case r.Method == http.MethodDelete && r.URL.Query().Get("keyOwner") == owner && !r.URL.Query().Has("keys"):
+			a.deleted = append(a.deleted, zone)
+			delete(a.owners, zone)
+		default:
+			t.Errorf("%s %s", r.Method, r.URL)
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	a.url = server.URL
+	return a
+}
+
+// A signer removes at the second look the zones that no Zone is signed by there: those of a Zone that has another name,
+// has ended or is signed elsewhere. It keeps those that a Zone is signed by and those that were not made for a Zone.
+func TestSweepSigners_S12_9(t *testing.T) {
+	signed := func(namespace, fqdn, signer string) *v1alpha1.Zone {
+		zone, _ := zoneOf(namespace, "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+		zone.Status.FQDN = fqdn
+		zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: fqdn, Phase: v1alpha1.DNSSECSigned, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: signer}}
+		return zone
+	}
+	agent := startAgent(t, map[string]string{
+		"stays.example": "team", "elsewhere.example": "team2", "left.example": "team3", "again.example": "team4", "by-hand.example": "",
+	})
+	of := classOf("public", "platform/public", []string{"team"})
+	of.Spec.AllowLocalAddresses = true
+	objects := append(signingCluster("platform", "public", true), of, signed("team", "stays.example.", "public-signer-0"), signed("team2", "elsewhere.example.", "other-signer-0"))
+	objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.url, AllowPlainHTTP: true}
+	c := newController(t, func([]string, name.Name) string { return "" }, objects...)
+	agent.asked = func(zone string) { // between the question for its owner and its removal
+		if zone != "again.example" {
+			return
+		}
+		if err := c.Zones.Informer().GetIndexer().Add(signed("team4", "again.example.", "public-signer-0")); err != nil {
+			t.Error(err)
+		}
+	}
+	signer, _, err := c.Servers.Find("platform", "public-signer-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left map[name.Name]bool
+	for _, want := range [][]string{nil, {"elsewhere.example", "left.example"}, {"elsewhere.example", "left.example"}} {
+		if left, err = c.sweepSigner(t.Context(), signer, left); err != nil && !strings.Contains(err.Error(), "zone again.example.: a Zone is signed by it") {
+			t.Error(err)
+		}
+		if slices.Sort(agent.deleted); !slices.Equal(agent.deleted, want) {
+			t.Errorf("removed %q, want %q", agent.deleted, want)
+		}
+	}
+	// Others can have zones at a signer that no fleet runs.
+	agent.owners["left.example"] = "team3"
+	for range 2 {
+		if c.sweepSigners(t.Context()); agent.owners["left.example"] == "" || len(c.left) > 0 {
+			t.Errorf("looked at: %v", c.left)
+		}
+	}
+}
+
+// A look keeps what the one before found left at a signer that does not answer, and does not ask one that is stopped.
+// No signer is looked at while no Zone is signed.
+func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
+	objects := signingCluster("platform", "public", true)
+	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()
+	stopped.Name, stopped.UID, stopped.Spec.Replicas = "stopped-signer-0", "stopped", new(int32)
+	at, zones := v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}, map[name.Name]bool{name.MustParse("left.example."): true}
+	signed, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	signed.Status.FQDN, signed.Status.DNSSEC = "example.", &v1alpha1.ZoneDNSSECStatus{FQDN: "example.", Phase: v1alpha1.DNSSECSigned, Signer: &at}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // no agent is there
+	for _, test := range []struct {
+		of   []runtime.Object
+		want int
+	}{{append(objects, stopped), 2}, {append(objects, stopped, signed), 1}} {
+		c := newController(t, func([]string, name.Name) string { return "" }, test.of...)
+		c.left = map[v1alpha1.ZoneSigner]map[name.Name]bool{at: zones, {Namespace: "platform", Name: stopped.Name}: zones}
+		if c.sweepSigners(ctx); len(c.left) != test.want || !maps.Equal(c.left[at], zones) {
+			t.Errorf("left: %v", c.left)
+		}
+	}
+}

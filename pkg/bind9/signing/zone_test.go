@@ -1,0 +1,420 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/agents"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// keysByName are Secrets that each have a key of their own name.
+type keysByName struct{}
+
+func (keysByName) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	return map[string][]byte{"name": []byte(name + "." + namespace + "."), "secret": []byte(strings.Repeat("A", 42) + "I=")}, nil
+}
+
+// signingCluster is a cluster of a signer and one other server, which consents to all zones.
+func signingCluster(namespace, name string, dnssec bool) []runtime.Object {
+	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Finalizers: []string{v1alpha1.FinalizerDelivery}}}
+	cluster.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+	objects := []runtime.Object{cluster}
+	if dnssec {
+		cluster.Spec.DNSSEC = &bind9.ClusterDNSSEC{}
+	}
+	for i, role := range []bind9.Role{bind9.RoleSigner, bind9.RolePrimary} {
+		if role == bind9.RoleSigner && !dnssec {
+			continue
+		}
+		server := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%s-0", name, strings.ToLower(string(role)))}}
+		server.UID = types.UID(namespace + "/" + server.Name)
+		server.Spec.Role, server.Spec.ClusterRef = role, &bind9.ClusterReference{Name: name}
+		server.Status.Addresses = []string{fmt.Sprintf("192.0.2.%d", i+1)}
+		objects = append(objects, server)
+	}
+	return objects
+}
+
+// classOf is a DNSClass of a cluster for the namespaces and views.
+func classOf(name, cluster string, namespaces []string, views ...string) *v1alpha1.DNSClass {
+	namespace, cluster, _ := strings.Cut(cluster, "/")
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	of.Spec.Namespaces, of.Spec.Views = &v1alpha1.NamespaceSelection{Names: namespaces}, views
+	of.Spec.Bind9 = &v1alpha1.Bind9Provider{CatalogZone: "catalog." + name + ".", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: cluster}}
+	return of
+}
+
+// zoneOf is a Zone example.org. that names a class and is to be signed, with the Delivery of that class.
+func zoneOf(namespace, view string, ref v1alpha1.DNSClassReference, age time.Duration) (*v1alpha1.Zone, *v1alpha1.Delivery) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: types.UID("uid-" + namespace), ResourceVersion: "1280"}}
+	zone.Spec.DNSClassRefs, zone.Spec.DNSSEC = []v1alpha1.DNSClassReference{ref}, &v1alpha1.ZoneDNSSEC{Policy: "default"}
+	zone.Status.FQDN, zone.Status.View, zone.Status.Serial = "example.org.", view, 1
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "z-1", UID: types.UID("d-" + namespace), ResourceVersion: "1280", CreationTimestamp: metav1.NewTime(begin.Add(-age)),
+	}}
+	one.Spec.Zone, one.Spec.ClassRef, one.Status.FQDN = v1alpha1.DeliveredZone{Name: "z", UID: zone.UID}, ref, zone.Status.FQDN
+	return zone, one
+}
+
+// newController is a Controller whose objects are known, beside the controller of classes.
+func newController(t *testing.T, holder func([]string, name.Name) string, objects ...runtime.Object) *Controller {
+	t.Helper()
+	client := fake.NewClientset(objects...)
+	informers := externalversions.NewSharedInformerFactory(client, 0)
+	servers, views := transferclass.NewServers(informers), zoneview.NewSet(zoneview.Config{})
+	classes, err := class.New(class.Config{
+		Identity: "me", Client: client, Informers: informers, Clusters: informers.Bind9().V1alpha1().Bind9Clusters(), Views: views, Secrets: keysByName{}, Alone: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := informers.Kubizone().V1alpha1()
+	c, err := New(Config{
+		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: classes.InForce, Holder: holder, Views: views,
+		Servers: servers, Agents: agents.New(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	informers.StartWithContext(ctx)
+	t.Cleanup(func() { cancel(); informers.Shutdown(); c.queue.ShutDown() })
+	informers.WaitForCacheSync(ctx.Done())
+	return c
+}
+
+// TestFindSigner: mallory, in the namespace team, would have the signer of the platform carry out what her zones say.
+func TestFindSigner_S12_4(t *testing.T) {
+	const signer = "platform/public-signer-0"
+	public := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "public"}
+	ownCluster := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "public"}
+	type member struct {
+		namespace, view string
+		ref             v1alpha1.DNSClassReference
+		age             time.Duration
+		phase           v1alpha1.DNSSECPhase // with it the zone is signed by the signer of the platform
+	}
+	mallory := member{"team", "", public, 0, ""}
+	inside := member{"team", "inside", public, 0, ""}
+	for title, test := range map[string]struct {
+		classes []*v1alpha1.DNSClass
+		own     string // "", or the cluster of mallory: "plain" or "signs"
+		zones   []member
+		signer  string // of the first zone
+		blocked string
+	}{
+		"the class is for its namespace": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "", []member{mallory}, signer, ""},
+		"the class is for other namespaces": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"victim"})}, "",
+			[]member{mallory}, "", "not in force"},
+		"the class is for other views": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "",
+			[]member{inside}, "", "not in force"},
+		"a cluster of mallory has the name of the class": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "plain",
+			[]member{{"team", "inside", ownCluster, 0, ""}}, "", "team/public signs no zones"},
+		"a cluster of mallory signs by itself": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"victim"})}, "signs",
+			[]member{{"team", "inside", ownCluster, 0, ""}}, "team/public-signer-0", ""},
+		"it is signed, and its class has another signer": {nil, "signs",
+			[]member{{"team", "inside", ownCluster, 0, v1alpha1.DNSSECSigned}}, "", "signed by platform/public-signer-0, and Bind9Cluster team/public has the signer team/public-signer-0"},
+		"the zone of the default view has the class": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "", public, -time.Hour, ""}}, "", "not in force"},
+		"the zone of another view came first": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "outside", public, time.Hour, ""}}, "", "another Zone"},
+		"it came first itself": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "outside", public, -time.Hour, ""}}, signer, ""},
+		"it came first, and the other one is signed": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{inside, {"victim", "outside", public, -time.Hour, v1alpha1.DNSSECSigned}}, "", "another Zone"},
+		"it is signed, and the other one came first": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team", "victim"}, "*")}, "",
+			[]member{{"team", "inside", public, 0, v1alpha1.DNSSECSigned}, {"victim", "outside", public, time.Hour, ""}}, signer, ""},
+		"the zone of another class of the cluster came first": {[]*v1alpha1.DNSClass{
+			classOf("public", "platform/public", []string{"team"}, "inside"), classOf("other", "platform/public", []string{"victim"}, "outside"),
+		}, "", []member{inside, {"victim", "outside", v1alpha1.DNSClassReference{Name: "other"}, time.Hour, ""}}, "", "another Zone"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			objects := signingCluster("platform", "public", true)
+			if test.own != "" {
+				objects = append(objects, signingCluster("team", "public", test.own == "signs")...)
+			}
+			for _, of := range test.classes {
+				objects = append(objects, of)
+			}
+			var first *v1alpha1.Zone
+			var deliveries []*v1alpha1.Delivery
+			for _, m := range test.zones {
+				zone, one := zoneOf(m.namespace, m.view, m.ref, m.age)
+				if m.phase != "" {
+					zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: m.phase, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+				}
+				if first == nil {
+					first = zone
+				}
+				objects, deliveries = append(objects, zone, one), append(deliveries, one)
+			}
+			known := false
+			c := newController(t, func(classes []string, _ name.Name) string {
+				var first *v1alpha1.Delivery
+				for _, one := range deliveries {
+					if known && slices.Contains(classes, apiclass.NameOf(one.Namespace, one.Spec.ClassRef)) && (first == nil || one.CreationTimestamp.Before(&first.CreationTimestamp)) {
+						first = one
+					}
+				}
+				if first == nil {
+					return ""
+				}
+				return string(first.Spec.Zone.UID)
+			}, objects...)
+			w := &work{Controller: c, zone: first, fqdn: name.MustParse(first.Status.FQDN)}
+			if err := w.findSigner(t.Context(), &facts{policy: "default", status: first.Status.DNSSEC}); w.agent != nil && first.Status.DNSSEC == nil {
+				t.Errorf("a signer before it is known which zone has the name: %v", err)
+			}
+			known, w = true, &work{Controller: c, zone: first, fqdn: w.fqdn}
+			f := &facts{policy: "default", status: first.Status.DNSSEC}
+			if err := w.findSigner(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if w.agent != nil {
+				got = w.signer.Namespace + "/" + w.signer.Name
+			}
+			if got != test.signer || !strings.Contains(f.blocked, test.blocked) || (f.blocked == "") != (test.blocked == "") {
+				t.Errorf("signer %q, blocked %q; want %q and %q", got, f.blocked, test.signer, test.blocked)
+			}
+		})
+	}
+}
+
+// A server that has no address yet, as each has that is made, keeps the zone from going over to the signed one.
+func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
+	objects := append(signingCluster("platform", "public", true), classOf("public", "platform/public", []string{"team"}))
+	made := objects[2].(*bind9.Bind9Instance).DeepCopy()
+	made.Name, made.UID, made.Status.Addresses = "public-primary-1", "made", nil
+	zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, append(objects, made, zone, one)...)
+	w, f := &work{Controller: c, zone: zone, fqdn: name.MustParse(zone.Status.FQDN)}, &facts{policy: "default"}
+	if err := w.findSigner(t.Context(), f); err != nil || w.agent == nil || f.lacking != "platform/public-primary-1 has no address yet" {
+		t.Errorf("%v, blocked %q, lacking %q", err, f.blocked, f.lacking)
+	}
+}
+
+// A deleted Zone is removed at its signer, and not the zone of another namespace that has the name by now.
+func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
+	for owner, removed := range map[string]bool{"team": true, "": true, "victim": false} {
+		agent := startAgent(t, map[string]string{"example.org": owner})
+		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+		zone.DeletionTimestamp, zone.Finalizers = &metav1.Time{Time: begin}, []string{v1alpha1.FinalizerDelivery}
+		zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECSigned, Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+		of := classOf("public", "platform/public", []string{"team"})
+		of.Spec.AllowLocalAddresses = true
+		objects := append(signingCluster("platform", "public", true), of, zone)
+		objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.url, AllowPlainHTTP: true}
+		c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+		if _, err := c.syncZone(t.Context(), zone); err != nil {
+			t.Fatal(err)
+		}
+		live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
+		if err != nil || live.Status.DNSSEC != nil || (len(agent.deleted) == 1) != removed {
+			t.Errorf("keys of %q: removed %q, status.dnssec %+v, %v", owner, agent.deleted, live.Status.DNSSEC, err)
+		}
+	}
+}
+
+// A deleted Zone that no class delivers is held until its signer has removed it, and no longer than there is a signer.
+func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
+	for title, test := range map[string]struct {
+		signer    string
+		delivered bool
+		gone      bool
+		message   string
+	}{
+		"a class delivers it still":  {"public-signer-0", true, false, ""},
+		"the signer does not answer": {"public-signer-0", false, false, "not removed at the signer"},
+		"the signer is deleted":      {"former-signer-0", false, true, ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+			zone.DeletionTimestamp, zone.Finalizers = &metav1.Time{Time: begin}, []string{v1alpha1.FinalizerDelivery}
+			zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECSigned, Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: test.signer}}
+			objects := append(signingCluster("platform", "public", true), zone)
+			if test.delivered {
+				objects = append(objects, one)
+			}
+			c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+			looking, cancel := context.WithTimeout(t.Context(), time.Second) // no agent is at 192.0.2.1
+			defer cancel()
+			again, err := c.syncZone(looking, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status := live.Status.DNSSEC; (status == nil) != test.gone || status != nil && !strings.Contains(status.Message, test.message) || (again == 0) != test.gone {
+				t.Errorf("status.dnssec %+v, looked at again in %s", status, again)
+			}
+		})
+	}
+}
+
+// startSigned starts a server that answers with a key and a serial of the zone, by the TSIG key of a Secret.
+func startSigned(t *testing.T, secret string, serial uint32) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _ := keysByName{}.Get(t.Context(), "platform", secret)
+	server := &mdns.Server{Listener: listener, TsigSecret: map[string]string{string(key["name"]): string(key["secret"])}, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+		answer := new(mdns.Msg).SetReply(question)
+		answer.Authoritative = true
+		if signed := question.IsTsig(); signed != nil {
+			answer.SetTsig(signed.Hdr.Name, signed.Algorithm, 300, time.Now().Unix())
+		}
+		header := mdns.RR_Header{Name: question.Question[0].Name, Rrtype: question.Question[0].Qtype, Class: mdns.ClassINET, Ttl: 300}
+		switch header.Rrtype {
+		case mdns.TypeDNSKEY:
+			answer.Answer = []mdns.RR{&mdns.DNSKEY{Hdr: header, Flags: 257, Protocol: 3, Algorithm: mdns.ECDSAP256SHA256, PublicKey: "AwEAAQ=="}}
+		case mdns.TypeSOA:
+			answer.Answer = []mdns.RR{&mdns.SOA{Hdr: header, Ns: "ns.", Mbox: "hostmaster.", Serial: serial, Refresh: 1, Retry: 1, Expire: 1, Minttl: 1}}
+		}
+		_ = w.WriteMsg(answer)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return listener.Addr().String()
+}
+
+// At the end of the signing the serial of the Zone goes past that of its servers, by a patch of the Zone that was
+// looked at. Where the API refuses it, the log says so too: the status of the Zone is read by its owner, who cannot
+// mend it.
+func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
+	resource := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "zones"}
+	silent, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, test := range map[string]struct {
+		signer  string // "": one that answers
+		answer  error
+		asked   bool
+		message string
+		logged  string
+	}{
+		"it goes past them":          {"", nil, true, "goes past", ""},
+		"it may not be written":      {"", apierrors.NewForbidden(resource, "z", errors.New("no right")), true, "no right", "no right"},
+		"the Zone has changed since": {"", apierrors.NewConflict(resource, "z", errors.New("changed")), true, "goes past", ""},
+		"the signer does not answer": {silent.String(), nil, false, "signer-0: ", ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+			zone.Spec.DNSSEC, zone.Status.Serial = nil, 10
+			zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECReturning, Policy: "default", Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+			of := classOf("public", "platform/public", []string{"team"})
+			of.Spec.AllowLocalAddresses = true
+			objects := append(signingCluster("platform", "public", true), of, zone, one)
+			agent := startAgent(t, nil)
+			for i, at := range []string{cmp.Or(test.signer, startSigned(t, "key-0", 20)), startSigned(t, "key-1", 30)} {
+				objects[1+i].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{Address: at, TSIGSecretName: fmt.Sprintf("key-%d", i), AgentURL: agent.url, AllowPlainHTTP: true}
+			}
+			c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+			var asked []string
+			c.Client.(*fake.Clientset).PrependReactor("*", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				if action.GetSubresource() != "status" {
+					return false, nil, nil
+				}
+				asked = append(asked, action.GetVerb())
+				if patch, ok := action.(clienttesting.PatchAction); ok {
+					asked = append(asked, string(patch.GetPatch()))
+				}
+				return true, zone, test.answer
+			})
+			var log bytes.Buffer
+			c.lookAt(klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil))), cache.MetaObjectToName(zone))
+			if (len(asked) > 0) != test.asked {
+				t.Fatalf("asked for %q", asked)
+			}
+			if test.asked {
+				var patch v1alpha1.Zone
+				if asked[0] != "patch" || json.Unmarshal([]byte(asked[1]), &patch) != nil || patch.UID != zone.UID || patch.ResourceVersion != zone.ResourceVersion || patch.Status.Serial != 30+serialMargin ||
+					len(patch.Status.Conditions) != 1 || patch.Status.Conditions[0].Reason != v1alpha1.ReasonSerialBehind || patch.Status.Conditions[0].Status != metav1.ConditionFalse {
+					t.Errorf("asked for %q", asked)
+				}
+			}
+			live, err := c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(live.Status.DNSSEC.Message, test.message) {
+				t.Errorf("status.dnssec.message %q, want %q", live.Status.DNSSEC.Message, test.message)
+			}
+			if !strings.Contains(log.String(), test.logged) || (log.Len() > 0) != (test.logged != "") {
+				t.Errorf("log %q, want %q", log.String(), test.logged)
+			}
+		})
+	}
+}
+
+// TestWriteStatus_cutsAtACharacter: a message that is cut within a character is another one when it is read again, so
+// it would be written at each look.
+func TestWriteStatus_cutsAtACharacter(t *testing.T) {
+	for _, text := range []string{"short", "not UTF-8: \xe4", strings.Repeat("a", maxMessage), "a" + strings.Repeat("\u00e4", maxMessage), strings.Repeat("\u20ac", maxMessage)} {
+		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+		client := fake.NewClientset(zone)
+		c := &Controller{Config: Config{Client: client}}
+		for range 2 {
+			live, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &work{Controller: c, zone: live}
+			if err := w.writeProblem(t.Context(), errors.New(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(t.Context(), zone.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		patches := 0
+		for _, action := range client.Actions() {
+			if action.GetVerb() == "patch" {
+				patches++
+			}
+		}
+		if message := live.Status.DNSSEC.Message; patches != 1 || len(message) > maxMessage || len(message) < min(len(text)-1, maxMessage-3) || !strings.HasPrefix(text, message) {
+			t.Errorf("%.20q: %d writes, %d octets: ...%q", text, patches, len(message), message[max(0, len(message)-8):])
+		}
+	}
+}
